@@ -207,6 +207,24 @@ class Problem:
         return f"{place}: {self.path}: {self.text}" if self.path else f"{place}: {self.text}"
 
 
+@dataclass(frozen=True)
+class Reason:
+    """What is wrong with a table, and what is accepted.
+
+    alike: what the texts of tables that are wrong in the same way have in common; empty where they are the same.
+    narrows: the text says for which tables it would be right.
+    """
+
+    text: str
+    alike: str = ""
+    narrows: bool = False
+
+    @staticmethod
+    def of(given: str | Reason) -> Reason:
+        """Return a text as a reason that is the same for all tables; a reason as it is."""
+        return Reason(given) if isinstance(given, str) else given
+
+
 class ConfigurationError(IntegratorError):
     """The channel or its table definitions are wrong; every problem found in one run is in `problems`."""
 

@@ -203,7 +203,7 @@ def _said(kind: schema.Type, value: Any) -> list[str]:
     columns, numeric = [Column("c", kind)], Options(decimals="NUMERIC", binary="BASE64")
 
     def text(name: str, options: Options) -> str:
-        row = FORMATS[name].encoder("t", columns, options)({"c": values}, {})[0].as_py()
+        row = FORMATS[name].encoder(columns, options)({"c": values}, {})[0].as_py()
         return (row if isinstance(row, str) else row.decode()).strip()
 
     connect_schema = json.loads(FORMATS["SCHEMA_PAYLOAD"].schema_text("t", columns, Options()))["fields"][0]

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from integrator.engine.arrays import Ints, Mask, Octets, Words
+from integrator.engine.arrays import Ints, Mask, Octets, Places, Words
+from integrator.engine.rows import pack_rows, place_texts
+
+_MOST_BYTES = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,7 @@ class FixedWidthBytes:
 
     def flat(self) -> pa.BinaryArray:
         """Return the rows as a binary array."""
-        if self.length is None:
-            offsets = np.arange(len(self.data) + 1, dtype=np.int32) * self.data.shape[1]
-            data = np.ascontiguousarray(self.data)
-        else:
-            offsets = np.concatenate([[0], np.cumsum(self.length)]).astype(np.int32)
-            data = self.data[np.arange(self.data.shape[1]) < self.length[:, None]]
-        return pa.Array.from_buffers(pa.binary(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+        return join_parts([self])
 
 
 Part: TypeAlias = FixedWidthBytes | pa.Array
@@ -95,39 +91,34 @@ def zigzag(values: Ints) -> Words:
     return ((values << 1) ^ (values >> 63)).view(np.uint64)
 
 
-def _kept(part: FixedWidthBytes) -> Mask:
-    if part.length is None:
-        return np.ones(part.data.shape, bool)
-    return np.asarray(np.arange(part.data.shape[1]) < part.length[:, None], np.bool_)
-
-
-def together(parts: Sequence[Part]) -> pa.BinaryArray:
+def join_parts(parts: Sequence[Part]) -> pa.BinaryArray:
     """Return each row's parts as one run of bytes."""
-    joined: list[Any] = []
-    run: list[FixedWidthBytes] = []
-    for part in [*parts, None]:
+    size = len(parts[0])
+    if all(isinstance(part, FixedWidthBytes) and part.length is None for part in parts):
+        data = np.concatenate([part.data for part in parts], axis=1) if len(parts) > 1 else parts[0].data
+        offsets = np.arange(size + 1, dtype=np.int32) * data.shape[1]
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+        return pa.Array.from_buffers(pa.binary(), size, buffers)
+    if len(parts) == 1 and not isinstance(parts[0], FixedWidthBytes):
+        return parts[0]
+    lengths = [part.lengths if isinstance(part, FixedWidthBytes) else np.diff(_offsets(part)) for part in parts]
+    bounds = np.zeros(size + 1, np.int64)
+    np.cumsum(sum(lengths), out=bounds[1:])
+    if bounds[-1] > _MOST_BYTES:
+        raise pa.ArrowInvalid("more bytes than an array holds")
+    result, start = np.empty(bounds[-1], np.uint8), bounds[:-1].copy()
+    for part, length in zip(parts, lengths, strict=True):
         if isinstance(part, FixedWidthBytes):
-            run.append(part)
-            continue
-        if run:
-            joined.append(_run(run))
-            run = []
-        if part is not None:
-            joined.append(part)
-    if len(joined) == 1:
-        return joined[0]
-    return pc.binary_join_element_wise(*joined, b"")
+            pack_rows(np.ascontiguousarray(part.data), length, start, result)
+        else:
+            place_texts(_data(part), _offsets(part), start, result)
+    return pa.Array.from_buffers(pa.binary(), size, [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(result)])
 
 
-def _run(parts: list[FixedWidthBytes]) -> pa.BinaryArray:
-    """Flatten adjacent small columns at once: a row's bytes are those of its parts that count."""
-    if len(parts) == 1:
-        return parts[0].flat()
-    data = np.concatenate([part.data for part in parts], axis=1)
-    if all(part.length is None for part in parts):
-        return FixedWidthBytes(data).flat()
-    length = sum(part.lengths for part in parts)
-    keep = np.concatenate([_kept(part) for part in parts], axis=1)
-    offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data[keep])]
-    return pa.Array.from_buffers(pa.binary(), len(data), buffers)
+def _offsets(values: pa.Array) -> Places:
+    return np.frombuffer(values.buffers()[1], np.int32, len(values) + 1, 4 * values.offset)
+
+
+def _data(values: pa.Array) -> Octets:
+    data = values.buffers()[2]
+    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)

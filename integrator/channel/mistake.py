@@ -25,7 +25,7 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Found:
+class ModelError:
     """What the model found at a path: a kind of error (https://docs.pydantic.dev/latest/errors/validation_errors/).
 
     written: what the author wrote for values that YAML does not take for text.

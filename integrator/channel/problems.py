@@ -7,13 +7,13 @@ from typing import Protocol
 
 from integrator.channel.reader import Path_, Source
 from integrator.channel.salvage import Removed
-from integrator.errors import ConfigurationError, Problem
+from integrator.errors import ConfigurationError, Problem, Reason
 
 
 class Report(Protocol):
     """Takes a parameter, and what is wrong with it and what is accepted; of a table, where one is named."""
 
-    def __call__(self, parameter: str, text: str, table: str = "") -> None:
+    def __call__(self, parameter: str, reason: str | Reason, table: str = "") -> None:
         """Add a problem."""
 
 
@@ -24,8 +24,7 @@ _NAMED = 3
 class Problems:
     """The problems of the channel in `source`, each once, in the order in which they were found.
 
-    A text says what is wrong, then after a semicolon what is accepted. Tables that are wrong in the same way at one
-    place are one problem, with the first table's remedy.
+    Tables that are wrong in the same way at one place are one problem, with the first table's text.
 
     removed: what was taken out of the channel, which causes problems that are not the author's.
     tables: the names of the channel's tables. everywhere: the places of the actions that hold for all of them.
@@ -35,7 +34,7 @@ class Problems:
         self.source = source
         self.removed = removed or Removed()
         self._found: dict[Problem, None] = {}
-        self._of_tables: dict[tuple[Path_, str], tuple[str, dict[str, None]]] = {}
+        self._of_tables: dict[tuple[Path_, str], tuple[Reason, dict[str, None]]] = {}
         self._caused = 0
         self.tables: list[str] = []
         self.everywhere: frozenset[int] = frozenset()
@@ -47,15 +46,16 @@ class Problems:
         """Add problems."""
         self._found.update(dict.fromkeys(found))
 
-    def add(self, path: Path_, text: str, table: str = "") -> None:
+    def add(self, path: Path_, reason: str | Reason, table: str = "") -> None:
         """Add a problem at a path of the channel's file; of a table, where one is named."""
+        given = Reason.of(reason)
         if self.removed.is_consequence(path):
             self._caused += 1
         elif table:
-            _, tables = self._of_tables.setdefault((path, text.partition("; ")[0]), (text, {}))
+            _, tables = self._of_tables.setdefault((path, given.alike or given.text), (given, {}))
             tables[table] = None
         else:
-            self._found[self.source.problem(path, text)] = None
+            self._found[self.source.problem(path, given.text)] = None
 
     def add_general(self, text: str) -> None:
         """Add a problem that no line of the channel's file causes alone."""
@@ -64,8 +64,8 @@ class Problems:
     def at_location(self, name: str) -> Report:
         """Return what takes the problems of a location."""
 
-        def report(parameter: str, text: str, table: str = "") -> None:
-            self.add(("locations", name, parameter), text, table)
+        def report(parameter: str, reason: str | Reason, table: str = "") -> None:
+            self.add(("locations", name, parameter), reason, table)
 
         return report
 
@@ -75,14 +75,14 @@ class Problems:
         A problem of a parameter that none sets is at the channel as a whole.
         """
 
-        def report(parameter: str, text: str, table: str = "") -> None:
-            self.add_at(places.get(parameter), parameter, text, table)
+        def report(parameter: str, reason: str | Reason, table: str = "") -> None:
+            self.add_at(places.get(parameter), parameter, reason, table)
 
         return report
 
-    def add_at(self, place: int | None, parameter: str, text: str, table: str = "") -> None:
+    def add_at(self, place: int | None, parameter: str, reason: str | Reason, table: str = "") -> None:
         """Add a problem of a parameter of the action at `place`; None for the channel as a whole."""
-        self.add(() if place is None else ("actions", place, parameter), text, table)
+        self.add(() if place is None else ("actions", place, parameter), reason, table)
 
     def raise_any(self) -> None:
         """Raise ConfigurationError with all problems, if there are any."""
@@ -90,12 +90,12 @@ class Problems:
             raise ConfigurationError([*self._found, *self._of_some_tables()])
 
     def _of_some_tables(self) -> Iterator[Problem]:
-        for (path, _), (text, tables) in self._of_tables.items():
+        for (path, _), (reason, tables) in self._of_tables.items():
             right = [name for name in self.tables if name not in tables]
             narrow = f"; for {named(right)} it is right: write table: {right[0]}" if right else ""
-            is_narrow = path[:1] != ("actions",) or path[1] not in self.everywhere or "write table:" in text
+            is_narrow = path[:1] != ("actions",) or path[1] not in self.everywhere or reason.narrows
             which = named(list(tables), len(self.tables))
-            yield self.source.problem(path, f"{which}: {text}{'' if is_narrow else narrow}")
+            yield self.source.problem(path, f"{which}: {reason.text}{'' if is_narrow else narrow}")
 
 
 def named(tables: list[str], every: int = 0) -> str:

@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 
 from integrator.channel import paths, wrong_keys, wrong_values
 from integrator.channel.access import KafkaAccess
-from integrator.channel.mistake import NOTHING, Found, Mistake
+from integrator.channel.mistake import NOTHING, Mistake, ModelError
 from integrator.channel.model import Channel
 from integrator.channel.reader import Path_, Source
 from integrator.channel.shape import field_at, value_at
@@ -91,7 +91,7 @@ def _mistakes(errors: Sequence[ErrorDetails], data: Any, written: dict[Path_, st
 
 
 def _mistake(error: ErrorDetails, path: Path_, data: Any, written: dict[Path_, str]) -> Mistake:
-    found = Found(error["type"], path, error.get("input"), error["msg"], error.get("ctx", {}), data, written)
+    found = ModelError(error["type"], path, error.get("input"), error["msg"], error.get("ctx", {}), data, written)
     explain = _EXPLAINED.get(error["type"])
     made = (explain(found) if explain is not None else None) or Mistake(path, f"{error['msg']}; found {found.shown}")
     if error["loc"][-1:] == ("[key]",):

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from pydantic import BaseModel
 
 from integrator.channel.actions import ACTIONS
-from integrator.channel.mistake import NOTHING, Found, Mistake
+from integrator.channel.mistake import NOTHING, Mistake, ModelError
 from integrator.channel.shape import LOCATIONS, field_at, homes_of, keys_of, model_at
 from integrator.names import IN_PROPERTY, Kind, Name, foreign, listed, meant, nearest, plain
 
 _KINDS: tuple[Kind, ...] = ("parameter", "key", "property", "variable")
 
 
-def _unknown(found: Found) -> Mistake:
+def _unknown(found: ModelError) -> Mistake:
     above, key = found.path[:-1], str(found.path[-1])
     kind = model_at(above, found.data)
     known = keys_of(kind) if kind is not None else {}
@@ -32,7 +32,7 @@ def _unknown(found: Found) -> Mistake:
     return Mistake(found.path, f"this key is not known here; {meant(key, known)}", near)
 
 
-def _property(theirs: Name, found: Found) -> str:
+def _property(theirs: Name, found: ModelError) -> str:
     """Return the rest of the action that sets a property, with the value that was given if it may be shown."""
     if not theirs.ours.endswith(IN_PROPERTY):
         return ""
@@ -40,18 +40,18 @@ def _property(theirs: Name, found: Found) -> str:
     return f'"{theirs.name}={found.given if is_shown else "…"}"}}'
 
 
-def _missing(found: Found) -> Mistake:
+def _missing(found: ModelError) -> Mistake:
     field = field_at(found.path, found.data)
     described = (field.description or "") if field is not None else ""
     return Mistake(found.path, f"this key is missing: {described.rstrip('.')}".removesuffix(": "))
 
 
-def _tags(found: Found) -> tuple[str, Mapping[str, type[BaseModel]]]:
+def _tags(found: ModelError) -> tuple[str, Mapping[str, type[BaseModel]]]:
     """Return the key that says of which kind a mapping is, and the kinds."""
     return ("action", ACTIONS) if found.path[0] == "actions" else ("class", LOCATIONS)
 
 
-def _unknown_tag(found: Found) -> Mistake:
+def _unknown_tag(found: ModelError) -> Mistake:
     tag, kinds = _tags(found)
     given, path = found.context["tag"], (*found.path, tag)
     theirs = foreign(given, "action") if tag == "action" else None
@@ -62,7 +62,7 @@ def _unknown_tag(found: Found) -> Mistake:
     return Mistake(path, f"{given!r} is no {what}; {meant(given, kinds)}", replacement=near or NOTHING)
 
 
-def _missing_tag(found: Found) -> Mistake:
+def _missing_tag(found: ModelError) -> Mistake:
     tag, kinds = _tags(found)
     given = set(found.given) if isinstance(found.given, dict) else set()
     fits = [word for word, kind in kinds.items() if given and given <= set(keys_of(kind))]
@@ -70,7 +70,7 @@ def _missing_tag(found: Found) -> Mistake:
     return Mistake((*found.path, tag), text, replacement=fits[0] if fits else NOTHING)
 
 
-EXPLAINED: dict[str, Callable[[Found], Mistake | None]] = {
+EXPLAINED: dict[str, Callable[[ModelError], Mistake | None]] = {
     "extra_forbidden": _unknown,
     "missing": _missing,
     "union_tag_invalid": _unknown_tag,

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-from integrator.channel.mistake import NOTHING, Found, Mistake
+from integrator.channel.mistake import NOTHING, Mistake, ModelError
 from integrator.channel.paths import ElsewhereError
 from integrator.channel.patterns import PATTERNS
 from integrator.channel.shape import field_at, keys_of, model_at, unit_of, words_of
@@ -27,7 +27,7 @@ _BOUNDS = {
 }
 
 
-def _word(found: Found) -> Mistake:
+def _word(found: ModelError) -> Mistake:
     field = field_at(found.path, found.data)
     known = words_of(field) if field is not None else []
     near, theirs = nearest(found.given, known), foreign(found.given, "word", "variable")
@@ -39,7 +39,7 @@ def _word(found: Found) -> Mistake:
     return Mistake(found.path, f"{text}; do you mean {near}?" if near else text, replacement=near or NOTHING)
 
 
-def _text(found: Found) -> Mistake | None:
+def _text(found: ModelError) -> Mistake | None:
     written = found.written.get(found.path)
     if found.given is None:
         return Mistake(found.path, "text is wanted here, and nothing is given")
@@ -53,7 +53,7 @@ def _text(found: Found) -> Mistake | None:
     return Mistake(found.path, f"text is wanted here: write {quoted}, in quotes", replacement=written)
 
 
-def _list(found: Found) -> Mistake | None:
+def _list(found: ModelError) -> Mistake | None:
     if not isinstance(found.given, str | int | float):
         return None
     items = [one.strip() for one in str(found.given).split(",")]
@@ -63,7 +63,7 @@ def _list(found: Found) -> Mistake | None:
     )
 
 
-def _number(found: Found) -> Mistake:
+def _number(found: ModelError) -> Mistake:
     field = field_at(found.path, found.data)
     given, unit = found.given, unit_of(field) if field is not None else None
     wanted = "a number" if found.kind.startswith("float") else "a whole number"
@@ -77,7 +77,7 @@ def _number(found: Found) -> Mistake:
     return Mistake(found.path, f"{wanted}; found {found.shown}")
 
 
-def _truth(found: Found) -> Mistake:
+def _truth(found: ModelError) -> Mistake:
     truth = _TRUTHS.get(str(found.given).lower())
     if truth is None:
         return Mistake(found.path, f"true or false is wanted here; found {found.shown}")
@@ -85,7 +85,7 @@ def _truth(found: Found) -> Mistake:
     return Mistake(found.path, f"true or false is wanted here, without quotes: write {written}", replacement=truth)
 
 
-def _mapping(found: Found) -> Mistake:
+def _mapping(found: ModelError) -> Mistake:
     kind = model_at(found.path, found.data)
     known = keys_of(kind) if kind is not None else {}
     fits = [key for key, field in known.items() if found.given in words_of(field)]
@@ -97,7 +97,7 @@ def _mapping(found: Found) -> Mistake:
     return Mistake(found.path, f"a mapping is wanted here, {listed(known, 'with the keys')}; found {found.shown}")
 
 
-def _pattern(found: Found) -> Mistake | None:
+def _pattern(found: ModelError) -> Mistake | None:
     pattern = PATTERNS.get(str(found.context["pattern"]))
     if pattern is None:
         return None
@@ -106,27 +106,27 @@ def _pattern(found: Found) -> Mistake | None:
     return Mistake(found.path, text, replacement=fit or NOTHING)
 
 
-def _bound(found: Found) -> Mistake:
+def _bound(found: ModelError) -> Mistake:
     name, words = _BOUNDS[found.kind]
     return Mistake(found.path, f"a number {words.format(found.context[name])} is wanted here; found {found.shown}")
 
 
-def _short(found: Found) -> Mistake:
+def _short(found: ModelError) -> Mistake:
     what = "an entry" if found.kind == "too_short" else "a character"
     return Mistake(found.path, f"{what} at least is wanted here; found {found.shown}")
 
 
-def _long(found: Found) -> Mistake:
+def _long(found: ModelError) -> Mistake:
     most = found.context["max_length"]
     return Mistake(found.path, f"{counted(most, 'character')} at most; found {found.shown}")
 
 
-def _own_text(found: Found) -> Mistake:
+def _own_text(found: ModelError) -> Mistake:
     error = found.context["error"]
     return Mistake(found.path, str(error), replacement=error.meant if isinstance(error, ElsewhereError) else NOTHING)
 
 
-EXPLAINED: dict[str, Callable[[Found], Mistake | None]] = {
+EXPLAINED: dict[str, Callable[[ModelError], Mistake | None]] = {
     "literal_error": _word,
     "string_type": _text,
     "list_type": _list,

@@ -27,7 +27,7 @@ Jars = Annotated[
 
 
 @dataclass(frozen=True)
-class Asked:
+class DatabaseRequest:
     """A database's URL, and what of it is asked for."""
 
     url: str
@@ -39,7 +39,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenTables:
     """What was written: a text in a database's SQL, and how many tables it defines."""
 
     text: str
@@ -58,7 +58,7 @@ def tables(  # noqa: PLR0913, PLR0917 - each is an option of the command
     to: Annotated[Path | None, typer.Option("--to", help="The .sql file to write; without it: stdout.")] = None,
 ) -> None:
     """Write the definitions of a database's tables, from its catalogue, as SQL that `tables` of a channel takes."""
-    asked = Asked(url, user, password_file, tuple(jar or ()), tuple(schema or ()), tuple(table or ()))
+    asked = DatabaseRequest(url, user, password_file, tuple(jar or ()), tuple(schema or ()), tuple(table or ()))
     secrets = Secrets()
     context.obj.append(secrets)
     if to is None:
@@ -74,7 +74,7 @@ def tables(  # noqa: PLR0913, PLR0917 - each is an option of the command
     typer.echo(f"{to}: {count}. In a channel beside it: tables: [{entry}]", err=True)
 
 
-def write(asked: Asked, file: Path, secrets: Secrets) -> Written:
+def write(asked: DatabaseRequest, file: Path, secrets: Secrets) -> WrittenTables:
     """Write the definitions into a new file. Raises ConfigurationError where it is there already."""
     if file.suffix not in (".sql", ".ddl"):
         raise ConfigurationError(f"{file}: definitions are written as SQL; name a file that ends in .sql")
@@ -85,7 +85,7 @@ def write(asked: Asked, file: Path, secrets: Secrets) -> Written:
     return written
 
 
-def read(asked: Asked, secrets: Secrets) -> Written:
+def read(asked: DatabaseRequest, secrets: Secrets) -> WrittenTables:
     """Ask the database. Raises ConfigurationError or EnvironmentFault; `secrets` gets the password."""
     from integrator.catalogue import read as catalogue
     from integrator.catalogue.connection import Database
@@ -98,10 +98,10 @@ def read(asked: Asked, secrets: Secrets) -> Written:
         raise ConfigurationError(f"--password-file: {error}") from error
     progress.configure(secrets)
     found = catalogue.read(Database(asked.url, asked.user, password, asked.jars), asked.schemas, asked.tables)
-    return Written(found.text, found.sql_dialect, found.tables)
+    return WrittenTables(found.text, found.sql_dialect, found.tables)
 
 
-def check(written: Written, file: str) -> None:
+def check(written: WrittenTables, file: str) -> None:
     """Raise ConfigurationError for what of the definitions cannot be read, such as a type that an extension has."""
     from integrator.tables import ddl
 

@@ -47,7 +47,7 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if tables.startswith(definitions.JDBC):
         secrets, file = Secrets(), channel.with_suffix(".sql")
         context.obj.append(secrets)
-        asked = definitions.Asked(tables, user, password_file, tuple(jar or ()), tuple(schema or ()))
+        asked = definitions.DatabaseRequest(tables, user, password_file, tuple(jar or ()), tuple(schema or ()))
         written = definitions.write(asked, file, secrets)
     elif user or password_file or schema or jar:
         raise typer.BadParameter("--user, --password-file, --schema and --jar go with --tables jdbc:…")

@@ -16,7 +16,7 @@ from integrator.errors import ConfigurationError, DataError, shortened, shown
 from integrator.names.numbers import are, counted
 from integrator.plan import Plan
 from integrator.replay import exported, letters
-from integrator.replay.letters import Found, Letter
+from integrator.replay.letters import Letter, LettersFound
 from integrator.replay.transactions import with_begins
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _show_trial(found: Sequence[Letter], tried: Trial, console: Console) -> None
 def _found(plan: Plan, options: Options, console: Console) -> Sequence[Letter]:
     if options.file is not None:
         return exported.read(options.file)
-    found: Found = letters.read(plan, Begin(options.from_offset or 0, _time(options.since)))
+    found: LettersFound = letters.read(plan, Begin(options.from_offset or 0, _time(options.since)))
     if found.of_others:
         console.print(f"passed over: {counted(found.of_others, 'message')} of other channels", highlight=False)
     if found.incomplete:

@@ -2,9 +2,9 @@
 
 topic, table; key: what the message key's frame stands around, or null for none; op; integ_seq; rank: 0, or the place of
 what is after a row: a tombstone, or the next part of a dead letter; more: whether the next fragment belongs to the
-same change; cap_tstamp: commit in microseconds since 1970, or null; shape: which schema the payload has, see `Shape`;
-headers: the values of the message headers; payload: the encoded row, without what the format puts around it, or null
-for a tombstone.
+same change; cap_tstamp: commit in microseconds since 1970, or null; shape: which schema the payload has, see
+`PresentFields`; headers: the values of the message headers; payload: the encoded row, without what the format puts
+around it, or null for a tombstone.
 
 Schema texts are long and the same for all rows of a table, so they are added after the shuffle.
 """
@@ -88,7 +88,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
-class Shape:
+class PresentFields:
     """Which fields of a table a row has: all but `absent` ones (places in the recipe), nullable all in a truncate row.
 
     A value that the source left out is not null: the row's schema does not have the field, so that no reader can take
@@ -108,11 +108,11 @@ class Shape:
         return ("T" if self.truncate else "") + (f"{bits:x}" if bits else "")
 
     @staticmethod
-    def of_text(text: str) -> Shape:
+    def of_text(text: str) -> PresentFields:
         """Return the shape that `to_text` wrote."""
         bits = int(text.lstrip("T") or "0", 16)
         absent = tuple(place for place in range(bits.bit_length()) if bits >> place & 1)
-        return Shape(absent, text.startswith("T"))
+        return PresentFields(absent, text.startswith("T"))
 
 
 @dataclass(frozen=True)
@@ -246,17 +246,20 @@ def _aside(topics: Sequence[str], op: int, payload: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"topic": topic, **row} for topic in topics], schema=FRAGMENT)
 
 
-def shapes(missing: dict[int, Mask], truncate: Mask) -> list[tuple[Shape, Ints | None]]:
+def shapes(missing: dict[int, Mask], truncate: Mask) -> list[tuple[PresentFields, Ints | None]]:
     """Return the shapes among rows, each with the places of its rows; None for all of them.
 
     missing: by the field's place in the recipe, True for rows that have no value for it.
     """
     if not missing and not truncate.any():
-        return [(Shape(), None)]
+        return [(PresentFields(), None)]
     places = list(missing)
     bits = np.column_stack([truncate, *missing.values()])
     distinct, index = np.unique(bits, axis=0, return_inverse=True)
     return [
-        (Shape(tuple(sorted(places[i] for i in np.flatnonzero(row[1:]))), bool(row[0])), np.flatnonzero(index == code))
+        (
+            PresentFields(tuple(sorted(places[i] for i in np.flatnonzero(row[1:]))), bool(row[0])),
+            np.flatnonzero(index == code),
+        )
         for code, row in enumerate(distinct)
     ]

@@ -146,6 +146,11 @@ class Recipe:
     def _bytes(self) -> bytes:
         return pickle.dumps({part.name: getattr(self, part.name) for part in fields(self)})
 
+    @cached_property
+    def by_name(self) -> dict[str, TableRecipe]:
+        """The tables by their names."""
+        return {table.table.name: table for table in self.tables}
+
     @property
     def masks(self) -> bool:
         """Whether there are columns whose values are in no log and no error."""

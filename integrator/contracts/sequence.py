@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,8 @@ class OpenTransaction:
     rows: change rows of it so far. since_start: the part has been inside this one transaction from its first record,
     so that the part before it may hold its beginning. goes_on: the source says that there is more of it to come; None
     where the part does not show it. identity: what identifies the transaction, where `tx` does not: parts
-    that begin at different places of it write another `tx`.
+    that begin at different places of it write another `tx`. cap_tstamp: its commit time in microseconds since 1970,
+    where only its begin says it.
     """
 
     tx: str | None = None
@@ -32,6 +33,7 @@ class OpenTransaction:
     since_start: bool = True
     goes_on: bool | None = None
     identity: str | None = None
+    cap_tstamp: int | None = None
 
     def after(self, before: OpenTransaction) -> OpenTransaction:
         """Return the state after this part, given the state `before` it; that of nothing leaves it as it is."""
@@ -40,8 +42,8 @@ class OpenTransaction:
         same = self.tx == before.tx if self.identity is None else self.identity == before.identity
         if self.tx is None or same:
             goes_on = before.goes_on if self.goes_on is None else self.goes_on
-            return OpenTransaction(before.tx, before.rows + self.rows, before.since_start, goes_on, before.identity)
-        return OpenTransaction(self.tx, self.rows, since_start=False, goes_on=self.goes_on, identity=self.identity)
+            return replace(before, rows=before.rows + self.rows, goes_on=goes_on)
+        return replace(self, since_start=False)
 
     @property
     def unfinished(self) -> str:

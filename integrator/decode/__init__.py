@@ -1,4 +1,4 @@
-"""Decode: files of source records -> change rows (`contracts.changes`).
+"""Decode: files of source records -> change rows (`contracts.change_batch`).
 
 In come a file, the tables of the channel and how to read (`contract.Reading`); out go batches of change rows with their
 positions. dialects/ has the shapes of records; lines/, json/ and text/ what they share; rows/ and order/ what is made

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Protocol
 
-from integrator.contracts.multi_table_changes import AnyChanges
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.recipe import DebeziumModes, Recipe, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.sequence import OpenTransaction
@@ -107,35 +107,6 @@ class BlockState(Protocol):
         """Return what sets it back to what it is now."""
 
 
-class TransactionCursor:
-    """Where a file stands in the order of transactions: asked of the file before only where a record needs it.
-
-    variant: what was found out of how records are written, by the first block; 0 before.
-    """
-
-    def __init__(self, before: PreviousEnd, first_row: int = 0) -> None:
-        """Take what returns where the file before ends, and the number of the first row of each transaction."""
-        self._before, self.first_row = before, first_row
-        self.known: OpenTransaction | None = None
-        self.variant = 0
-
-    def saved(self) -> Callable[[], None]:
-        """Return what sets it back to what it is now."""
-        known, variant = self.known, self.variant
-
-        def restore() -> None:
-            self.known, self.variant = known, variant
-
-        return restore
-
-    @property
-    def open(self) -> OpenTransaction:
-        """The transaction that is open before the next record."""
-        if self.known is None:
-            self.known = self._before()
-        return self.known
-
-
 @dataclass(frozen=True)
 class Reading:
     """The tables of the channel, and how to read."""
@@ -218,14 +189,13 @@ class Reading:
 class Batch:
     """A part of a file: its change rows, where it ended, and what in it was no change row of the channel.
 
-    changes: by table, or of tables of the same columns together.
     unknown: how many values of columns that the tables do not have were passed over, by column.
     span: the positions of the first and the last change of the file so far, without the dialect.
     sources: of which table of the source the records of a table are, where that was not known before the file.
     open: None where all lines of the part are rejected.
     """
 
-    changes: Sequence[AnyChanges]
+    changes: ChangeBatch
     open: OpenTransaction | None
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange
 from integrator.decode.contract import Batch, File, PreviousEnd, Reading
-from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.lines.lines import Lines
 from integrator.decode.order.ascending import Ascending
-from integrator.decode.order.positions import Positions, Sequencer, by_line, trailing
+from integrator.decode.order.positions import Positions
+from integrator.decode.order.sequencer import Sequencer, trailing
 from integrator.decode.rejects import each_block, end_by_reading
-from integrator.decode.rows.records import Records, Sequenced, change_rows, check_tables
+from integrator.decode.rows.records import Records, change_rows, check_tables
 
 Decoded = tuple[Records, Positions]
 
@@ -25,12 +26,46 @@ Decoded = tuple[Records, Positions]
 class Parts:
     """The parts of a file: blocks of lines, or of rows of a table; and what decodes one.
 
-    joined: an update is made of two lines, so that a line without the other one means something else.
+    joined: what a line means depends on others, such as the other one of an update, or its transaction's begin.
+    positions: those of the parts, where they can be read with less work than the records.
     """
 
     blocks: Iterator[Any]
     decode: Callable[[Any], Decoded]
     joined: bool = False
+    positions: Iterator[Positions] | None = None
+
+
+@dataclass(frozen=True)
+class JsonRecords:
+    """How blocks of JSON lines are decoded; `expected` says what each line is.
+
+    repeated: the member that records begin with, whose value is the same in many, as a schema is, and the one after it.
+    joined, positions: see `Parts`; `positions` is given a document.
+    """
+
+    decode: Callable[[Document, Reading], Decoded]
+    expected: str
+    repeated: tuple[str, str] | None = None
+    joined: bool = False
+    positions: Callable[[Document], Positions] | None = None
+
+    def parts(self, file: File, reading: Reading) -> Parts:
+        """Return the parts of a file."""
+
+        def decode(lines: Lines) -> Decoded:
+            return self.decode(self._document(lines), reading)
+
+        found = self.positions and map(self.positions, map(self._document, file.lines(reading, self.repeated)))
+        return Parts(file.lines(reading, self.repeated), decode, self.joined, found)
+
+    def _document(self, lines: Lines) -> Document:
+        return read_document(lines, self.expected, collected=not self.joined)
+
+    def check(self, lines: Lines, reading: Reading) -> None:
+        """Check lines apart, see `Dialect`."""
+        records, _ = self.decode(read_document(lines, self.expected), reading)
+        check_tables(records, reading.source_tables())
 
 
 @dataclass(frozen=True)
@@ -95,69 +130,39 @@ def of_parts(
 ) -> Dialect:
     """Return the dialect whose files are decoded by `parts`; the rest as in `Dialect`."""
 
-    def read(file: File, before: PreviousEnd, reading: Reading) -> Iterator[Batch]:
+    def read(file: File, before: PreviousEnd, reading: Reading, *, alone: bool = False) -> Iterator[Batch]:
         ascending = Ascending(checked=not reading.repeated_positions)
-        order, tables = Sequencer(before, ascending, file.first_row(reading)), reading.source_tables()
-        of_file = parts(file, reading)
+        order = Sequencer(before, ascending, file.first_row(reading), alone=alone)
+        tables, of_file = reading.source_tables(), parts(file, reading)
 
         def step(block: Any) -> Batch:
             records, positions = of_file.decode(block)
-            placed = order.place(positions, Where(file.path, records.line))
+            placed = order.place(positions.numbered(file.number, records.where.line), records.where)
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
-            order.variant = order.variant or int(_is_numbered(placed, records, file))
-            span = PositionRange() if order.variant else ascending.span
+            span = PositionRange() if order.by_line else ascending.span
             return Batch(changes, order.open, ignored, unknown, span, dict(tables.new))
 
         yield from each_block(of_file.blocks, step, (ascending, order, tables), reading, joined=of_file.joined)
 
+    def positions_of(file: File, reading: Reading) -> Iterator[Positions]:
+        of_file = parts(file, reading)
+        if of_file.positions is not None:
+            yield from of_file.positions
+            return
+        for records, positions in map(of_file.decode, of_file.blocks):
+            yield positions.numbered(file.number, records.where.line)
+
     def tail(file: File, reading: Reading) -> OpenTransaction:
         if reading.tolerant:
-            return end_by_reading(read, file, reading)
+            return end_by_reading(partial(read, alone=True), file, reading)
         state = OpenTransaction()
-        of_file = parts(file, reading)
-        for _, positions in map(of_file.decode, of_file.blocks):
+        for positions in positions_of(file, replace(reading, whole_files=False)):
             state = trailing(positions).after(state)
         return state
 
     return Dialect(read, tail, marks, names_tables, check=check)
 
 
-def envelope_check(
-    decode: Callable[[Document, File, Reading], Decoded], expected: str
-) -> Callable[[Lines, Reading], None]:
-    """Return the `check` of a dialect whose blocks of JSON lines are decoded by `decode`; the rest as in `of_lines`."""
-
-    def check(lines: Lines, reading: Reading) -> None:
-        records, _ = decode(read_document(lines, expected), File(lines.file), reading)
-        check_tables(records, reading.source_tables())
-
-    return check
-
-
-def _is_numbered(placed: Sequenced, records: Records, file: File) -> bool:
-    """Return whether positions are by file and line, as the source gives none: those cannot be compared with others."""
-    return bool(len(placed.commit)) and placed.commit[0] == by_line(file.number, records.line[:1])[0]
-
-
-def of_lines(
-    decode: Callable[[Document, File, Reading], Decoded],
-    expected: str,
-    marks: tuple[Mark, ...],
-    *,
-    repeated: tuple[str, str] | None = None,
-    names_tables: bool = False,
-) -> Dialect:
-    """Return the dialect whose blocks of JSON lines are decoded by `decode`; `expected` says what each line is.
-
-    repeated: the member that records begin with, whose value is the same in many, as a schema is, and the one after
-    it. The rest as in `Dialect`.
-    """
-
-    def read(lines: Lines) -> Document:
-        return read_document(lines, expected, collected=True)
-
-    def parts(file: File, reading: Reading) -> Parts:
-        return Parts(file.lines(reading, repeated), lambda lines: decode(read(lines), file, reading))
-
-    check = envelope_check(decode, expected)
-    return of_parts(parts, marks, names_tables=names_tables, check=check)
+def of_lines(records: JsonRecords, marks: tuple[Mark, ...], *, names_tables: bool = False) -> Dialect:
+    """Return the dialect whose files are JSON lines; the rest as in `Dialect`."""
+    return of_parts(records.parts, marks, names_tables=names_tables, check=records.check)

@@ -13,25 +13,36 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import first_refused, flat, mask
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.json.numbers import read_whole
-from integrator.decode.refusal import refuse
+from integrator.decode.json.objects import Objects
+from integrator.decode.refusal import Faults, refuse
 from integrator.decode.text.moments import PER_SECOND, SECONDS
 from integrator.engine.arrays import Ints, Mask, Octets
 from integrator.engine.values import Slices
-from integrator.errors import shown
+from integrator.errors import Place, shown
 
 INSTANT = pa.timestamp("us", "UTC")
 
 
 @dataclass(frozen=True)
 class Where:
-    """Where records stand: their file, and the line of each."""
+    """Where records stand: their file, and the line of each. faults: see `Lines`."""
 
     file: str
     line: Ints
+    faults: Faults | None = None
+
+    @staticmethod
+    def of(objects: Objects) -> Where:
+        """Return where the lines of objects stand."""
+        return Where(objects.lines.file, objects.numbers, objects.lines.faults)
 
     def take(self, places: Ints) -> Where:
         """Return where the records at these places stand."""
-        return Where(self.file, self.line[places])
+        return Where(self.file, self.line[places], self.faults)
+
+    def place(self, at: int) -> Place:
+        """Return where a record stands."""
+        return Place(self.file, int(self.line[at]))
 
     def check(self, texts: pa.Array, wrong: Mask, name: str, expected: str) -> None:
         """Raise DataError for the first text that is wrong; `name` is the field's. Null is never wrong."""
@@ -40,8 +51,11 @@ class Where:
         )
 
     def refuse(self, wrong: Mask, text: Callable[[int], str], *, collected: bool = False) -> None:
-        """Raise DataError for the first record that is wrong; `text` returns what is wrong with that at a place."""
-        refuse(self.file, self.line, wrong, text, collected=collected)
+        """Raise DataError for the first record that is wrong; `text` returns what is wrong with that at a place.
+
+        collected: reading can go on after them, and their faults are added to `faults` instead, where there is one.
+        """
+        refuse(self.file, self.line, wrong, text, self.faults if collected else None)
 
 
 def integers(texts: pa.Array, where: Where, name: str) -> pa.Array:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,34 +11,26 @@ from integrator.arrow.arrays import first
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Fault, Place
 
-_thread = threading.local()
 
+class Faults:
+    """The faults of lines that are read together, collected after which reading could go on.
 
-@contextmanager
-def collecting() -> Iterator[list[Fault]]:
-    """Have this thread collect the faults of errors, which `report` raises otherwise; yield the list of them.
-
-    Reading goes on with the wrong records then: what comes out is of use only without the rows of those lines.
+    What comes out is of use only without the rows of those lines.
     """
-    found: list[Fault] = []
-    outer, _thread.found = getattr(_thread, "found", None), found  # where the file before is read to its end within
-    try:
-        yield found
-    finally:
-        _thread.found = outer
+
+    def __init__(self) -> None:
+        self.found: list[Fault] = []
+
+    def lines(self) -> Ints:
+        """Return the lines that have one: records are checked among each other without these."""
+        return np.array([fault.place.line for fault in self.found], np.int64)
 
 
-def collected_lines() -> Ints:
-    """Return the lines with collected faults: records are checked among each other without these."""
-    return np.array([fault.place.line for fault in getattr(_thread, "found", None) or ()], np.int64)
-
-
-def report(error: DataError) -> None:
-    """Raise an error after which reading could go on, or collect it, if errors are collected and it names its lines."""
-    found = getattr(_thread, "found", None)
-    if found is None or error.others is None:
+def report(error: DataError, faults: Faults | None) -> None:
+    """Add what an error finds to `faults`; raise it where there is none, or where it does not name all its lines."""
+    if faults is None or error.others is None:
         raise error
-    found += error.others()
+    faults.found += error.others()
 
 
 def for_all_lines(error: DataError, lines: Ints) -> DataError:
@@ -53,10 +43,10 @@ def for_all_lines(error: DataError, lines: Ints) -> DataError:
     )
 
 
-def refuse(file: str, line: Ints, wrong: Mask, reason: Callable[[int], str], *, collected: bool = False) -> None:
+def refuse(file: str, line: Ints, wrong: Mask, reason: Callable[[int], str], faults: Faults | None = None) -> None:
     """Raise DataError for records that are wrong; `line` has the line of each, `reason` returns what is wrong.
 
-    collected: reading can go on after them, and `report` may collect them instead.
+    faults: reading can go on after them, and they are added to these instead.
     """
 
     def fault(at: int) -> Fault:
@@ -64,7 +54,4 @@ def refuse(file: str, line: Ints, wrong: Mask, reason: Callable[[int], str], *, 
 
     at = first(wrong)
     if at is not None:
-        error = DataError(fault(at), lambda: [fault(one) for one in np.flatnonzero(wrong).tolist()])
-        if not collected:
-            raise error
-        report(error)
+        report(DataError(fault(at), lambda: [fault(one) for one in np.flatnonzero(wrong).tolist()]), faults)

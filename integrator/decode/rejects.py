@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from integrator.contracts.changes import Changes
-from integrator.contracts.multi_table_changes import AnyChanges
+from integrator.contracts.change_batch import ChangeBatch, no_changes
 from integrator.contracts.rejected import Rejected, Stage
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, BlockState, File, PreviousEnd, Reading
 from integrator.decode.lines.lines import Lines
-from integrator.decode.refusal import collecting
-from integrator.engine.arrays import Ints, Mask
+from integrator.decode.refusal import Faults
+from integrator.engine.arrays import Ints
 from integrator.errors import DataError, Fault, Place
 
 _TRIES = 4
@@ -54,7 +53,7 @@ def each_block(
             batch, rest = _attempts(part, step, states, rejected, divisible=not reading.whole_files, joined=joined)
             parts += rest
             if batch is not None or (rejected and not parts):
-                yield replace(batch or Batch([], None), rejected=tuple(rejected))
+                yield replace(batch or Batch(no_changes(lines.file), None), rejected=tuple(rejected))
                 rejected = []
 
 
@@ -108,29 +107,24 @@ def other_row(line: int, file: str, stage: Stage) -> Rejected:
 
 def _collected(step: Callable[[Lines], Batch], lines: Lines) -> tuple[Batch | None, Exception | None, list[Rejected]]:
     """Return the batch of lines, or the error that ended the step; and the lines that it found to be wrong."""
-    batch, error = None, None
-    with collecting() as found:
-        try:
-            batch = step(lines)
-        except Exception as failure:  # noqa: BLE001 - after a wrong line anything may fail; without one it is raised
-            error = failure
-    return batch, error, [Rejected(fault, "VALUE_CONVERTER") for fault in found]
+    batch, error, faults = None, None, Faults()
+    try:
+        batch = step(replace(lines, faults=faults))
+    except Exception as failure:  # noqa: BLE001 - after a wrong line anything may fail; without one it is raised
+        error = failure
+    return batch, error, [Rejected(fault, "VALUE_CONVERTER") for fault in faults.found]
 
 
 def end_by_reading(
     read: Callable[[File, PreviousEnd, Reading], Iterator[Batch]],
     file: File,
     reading: Reading,
-    unknown: OpenTransaction = OpenTransaction(),  # noqa: B008 - frozen
 ) -> OpenTransaction:
-    """Return where a file, seen alone, ends, where lines may be rejected: such count for nothing, so all are read.
-
-    unknown: what stands for the state before the file.
-    """
-    state = unknown
-    for batch in read(file, lambda: unknown, reading):
+    """Return where a file, seen alone, ends, where lines may be rejected: such count for nothing, so all are read."""
+    state = OpenTransaction()
+    for batch in read(file, OpenTransaction, reading):
         state = batch.open or state
-    return replace(state, tx=None) if state.tx == unknown.tx else state
+    return state
 
 
 def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:
@@ -141,29 +135,18 @@ def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:
     return [Rejected(fault, stage)] if fault is not None and fault.place.file == file and fault.place.line else []
 
 
-def without_lines(parts: Sequence[AnyChanges], lines: Ints) -> tuple[list[AnyChanges], Ints]:
+def without_lines(changes: ChangeBatch, lines: Ints) -> tuple[ChangeBatch, Ints]:
     """Return changes without those of some lines, and without the other row of each update that one of them has.
 
     The second result has the other lines that are left out for that, in order.
     """
-    asked = lines
+    asked, before = lines, changes.is_before_image
     while True:
-        wrong = [_of_lines(part, lines) for part in parts]
-        more = np.setdiff1d(np.concatenate([asked[:0], *(others for _, others in wrong)]), lines)
+        wrong = np.isin(changes.line, lines)
+        other = np.zeros(len(changes), bool)
+        other[1:] |= (before & wrong)[:-1]
+        other[:-1] |= before[:-1] & wrong[1:]
+        more = np.setdiff1d(changes.line[other], lines)
         if not len(more):
-            break
+            return changes.filter(~wrong), np.setdiff1d(lines, asked)
         lines = np.append(lines, more)
-    left = [part.where(~rows) if rows.any() else part for part, (rows, _) in zip(parts, wrong, strict=True)]
-    return [part for part in left if len(part)], np.setdiff1d(lines, asked)
-
-
-def _of_lines(part: AnyChanges, lines: Ints) -> tuple[Mask, Ints]:
-    """Return which rows are of some lines, and the lines of the other rows of their updates."""
-    rows = part if isinstance(part, Changes) else part.rows
-    wrong = np.isin(rows.line, lines)
-    if not wrong.any():
-        return wrong, rows.line[:0]
-    before, other = rows.is_before_image, np.zeros(len(rows), bool)
-    other[1:] |= (before & wrong)[:-1]
-    other[:-1] |= before[:-1] & wrong[1:]
-    return wrong, rows.line[other]

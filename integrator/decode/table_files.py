@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from integrator.decode.fields import Where
 from integrator.decode.lines.files import BLOCK_BYTES, cut_off, open_file
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
@@ -109,7 +110,7 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-def control(file: str, lines: Ints, name: str, values: pa.Array, kind: Type) -> pa.Array:
+def control(where: Where, name: str, values: pa.Array, kind: Type) -> pa.Array:
     """Return a column by which a file is read, as `kind`. Raises DataError for the first value that cannot be it."""
     try:
         return from_column(values, kind)
@@ -117,7 +118,7 @@ def control(file: str, lines: Ints, name: str, values: pa.Array, kind: Type) -> 
         value = shown(values[error.index].as_py())
         raise DataError(
             Fault(
-                Place(file, int(lines[error.index])),
+                where.place(error.index),
                 f"{name} is {value}, of Arrow's type {values.type}; expected is {arrow_type(kind)}",
             )
         ) from None

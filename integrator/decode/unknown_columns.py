@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
 from integrator.contracts.recipe import UnknownColumns
-from integrator.decode.refusal import report
+from integrator.decode.refusal import Faults, report
 from integrator.engine.arrays import Ints
 from integrator.errors import ColumnsFound, DataError, Fault, Place, PublicDataError, shown
 from integrator.names.numbers import counted
@@ -25,10 +25,10 @@ _MOST_DIGITS = 20
 
 
 class Others:
-    """The columns of a batch's records that their tables do not have."""
+    """The columns of a batch's records that their tables do not have. faults: see `Lines`."""
 
-    def __init__(self, file: str, policy: UnknownColumns) -> None:
-        self._file, self._policy = file, policy
+    def __init__(self, file: str, policy: UnknownColumns, faults: Faults | None = None) -> None:
+        self._file, self._policy, self._faults = file, policy, faults
         self._counts: dict[str, int] = {}
         self._refused: list[tuple[Ints, str, Table]] = []
         self._mistaken: list[tuple[Ints, str, str, Table]] = []
@@ -63,11 +63,11 @@ class Others:
             first = min(
                 ((int(line.min()), name, table) for line, name, table in self._refused), key=lambda one: one[:2]
             )
-            report(PublicDataError(self._refusal(*first), lambda: list(self._refusals())))
+            report(PublicDataError(self._refusal(*first), lambda: list(self._refusals())), self._faults)
             return {}  # the lines that have them are rejected
         if self._mistaken:
             every = sorted(self._mistakes())
-            report(PublicDataError(every[0], lambda: every))
+            report(PublicDataError(every[0], lambda: every), self._faults)
             return {}
         if self._policy == "add":
             finds = Finds()

@@ -11,7 +11,7 @@ import pyarrow as pa
 from integrator import schema
 from integrator.contracts.message_format import Options
 from integrator.contracts.table_recipe import Field, TextRules
-from integrator.formats.contract import ByColumn, InvalidValue, Write
+from integrator.formats.records import ByColumn, InvalidValue, Write, Written
 from integrator.schema import Column, Type
 from integrator.transform.cast import Refused
 from integrator.transform.columns import MomentFormat, as_field
@@ -51,11 +51,11 @@ def _writer(writers: Writers, column: Column, options: Options, kind: Type, rule
         return Writer(next(_NUMBERS), write)
     field = Field("", column.type, nullable=True)
 
-    def write_converted(values: pa.Array) -> tuple[pa.Array, str | bytes]:
+    def write_converted(values: pa.Array) -> Written:
         try:
             return write(as_field(with_rules(values, rules), kind, field, writers.moments))
         except Refused as error:
-            raise InvalidValue(0, str(error)) from None
+            raise InvalidValue(error.index or 0, str(error)) from None
 
     return Writer(next(_NUMBERS), write_converted)
 

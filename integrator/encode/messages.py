@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.contracts.message_format import MessageFormat, Options
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.encode.envelopes import ENVELOPES
+from integrator.encode.envelopes.contract import image_columns, with_image
 from integrator.formats import FORMATS
-from integrator.formats.contract import Encoder, Format, Frame
+from integrator.formats.contract import Format, Frame
 from integrator.formats.keys import KEYS, SchemaType, key_options
+from integrator.formats.records import ByColumn, Encoder
 from integrator.schema import Column
 
 
@@ -38,7 +40,7 @@ def old_fields(table: TableRecipe, layout: MessageFormat) -> tuple[Field, ...]:
     return tuple(field for field in table.fields if not field.extra) if layout.before else ()
 
 
-def columns(table: TableRecipe, recipe: Recipe, shape: Shape) -> tuple[Column, ...]:
+def columns(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> tuple[Column, ...]:
     """Return the columns of a message of this shape."""
     layout = recipe.messages.layout
     if layout.envelope:
@@ -73,13 +75,42 @@ def options_of(table: TableRecipe, recipe: Recipe) -> Options:
     return replace(options, binary=table.binary) if table.binary else options
 
 
-def value_encoder(table: TableRecipe, recipe: Recipe, shape: Shape) -> Encoder:
+@dataclass(frozen=True)
+class ImageFormat:
+    """How the images of a table's rows are written, before the envelopes around them are made."""
+
+    by_column: ByColumn
+    columns: tuple[Column, ...]
+    options: Options
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder of images."""
+        return self.by_column.encoder(self.columns, self.options)
+
+
+def image_format(table: TableRecipe, recipe: Recipe) -> ImageFormat | None:
+    """Return how images are written; None where there are no envelopes, or the format writes whole rows.
+
+    Raises ConfigurationError where an image is not written everywhere in the message in the same way.
+    """
+    layout = recipe.messages.layout
+    by_column = format_of(layout).by_column
+    if not layout.envelope or by_column is None:
+        return None
+    envelope = ENVELOPES[layout.envelope]
+    around = envelope.columns(with_image(table), recipe.messages.channel, format_of(layout))
+    options = by_column.image_options(around, options_of(table, recipe))
+    return ImageFormat(by_column.images or by_column, image_columns((*table.fields, *envelope.image_fields)), options)
+
+
+def value_encoder(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> Encoder:
     """Return the encoder of values of this shape."""
     made_of = columns(table, recipe, shape)
-    return format_of(recipe.messages.layout).encoder(table.table.name, made_of, options_of(table, recipe))
+    return format_of(recipe.messages.layout).encoder(made_of, options_of(table, recipe))
 
 
-def value_frame(table: TableRecipe, recipe: Recipe, shape: Shape) -> Frame:
+def value_frame(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> Frame:
     """Return what stands around values of this shape."""
     made_of = columns(table, recipe, shape)
     name = record(table, recipe)
@@ -111,7 +142,7 @@ def key_record(table: TableRecipe, recipe: Recipe) -> str:
 
 def value_schema(table: TableRecipe, recipe: Recipe) -> str:
     """Return the text of the schema of full rows; empty where the format has none."""
-    made_of = columns(table, recipe, Shape())
+    made_of = columns(table, recipe, PresentFields())
     options = options_of(table, recipe)
     return format_of(recipe.messages.layout).schema_text(record(table, recipe), made_of, options)
 
@@ -120,6 +151,7 @@ def registered_schemas(recipe: Recipe) -> Iterator[RegisteredSchema]:
     """Yield the schemas that a registry is to know."""
     value = format_of(recipe.messages.layout)
     for table in recipe.tables:
+        image_format(table, recipe)  # it may be refused
         key_recipe = table.message_key
         key = KEYS[key_recipe.serializer]
         if value.schema_type:

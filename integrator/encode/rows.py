@@ -8,18 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import mask, same_values
-from integrator.contracts.changes import Changes
+from integrator.arrow.arrays import first, mask, same_values
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.operations import BEFORE_UPDATE, TOMBSTONED, TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
-from integrator.encode.envelopes.contract import IMAGE, taken, with_image
+from integrator.encode.envelopes.contract import IMAGE, with_image
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import DataError, Fault, Place
-from integrator.formats.contract import Arrays, Encoder, InvalidValue, Missing
+from integrator.errors import DataError, Fault, Place, PublicDataError
+from integrator.formats.records import Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.transform.columns import Columns, to_columns
 from integrator.transform.events import Events, events
 from integrator.transform.expression import RunClock
@@ -54,13 +54,11 @@ class Rows:
         )
 
 
-def refuse_missing(missing: Missing, changes: Changes) -> None:
-    """Raise DataError where computed fields have missing values.
-
-    Each table is encoded alone then, so that no user sees this message.
-    """
-    if missing:
-        raise DataError(Fault(Place(changes.file), f"{', '.join(missing)}: a computed field is missing"))
+def refused(changes: ChangeBatch, at: int, error: UnsupportedValue | InvalidValue) -> DataError:
+    """Return the error for a value of the change row `at` that cannot be written."""
+    column = f", column {error.column}" if isinstance(error, UnsupportedValue) else ""
+    place = Place(changes.file, int(changes.line[at]))
+    return DataError(Fault(place, f"table {changes.table_of(at)}{column}: {error}"))
 
 
 class RowMaker:
@@ -77,7 +75,7 @@ class RowMaker:
         self.recipe = with_image(recipe) if encode else recipe
         self._old = messages.old_fields(recipe, channel.messages.layout)
 
-    def rows(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[Changes, Columns, Rows]:
+    def rows(self, changes: ChangeBatch, clock: RunClock, counters: CycleCounters) -> tuple[ChangeBatch, Columns, Rows]:
         """Return the change rows that rows are made of, their fields, and the rows; counts what is left out (I4)."""
         if not self._recipe.before_updates:
             changes = self._without(BEFORE_UPDATE, changes, counters)
@@ -99,55 +97,119 @@ class RowMaker:
             reason = f"op {code} in {how}"
             counters.skipped(reason, int(count))
 
-    def _without(self, operation: int, changes: Changes, counters: CycleCounters) -> Changes:
+    def _without(self, operation: int, changes: ChangeBatch, counters: CycleCounters) -> ChangeBatch:
         left_out = mask(pc.equal(changes.op, operation))
         if left_out.any():
             self._count(np.full(int(left_out.sum()), operation, np.int8), counters)
-        return changes.where(~left_out)
+        return changes.filter(~left_out)
 
-    def _sent(self, changes: Changes, counters: CycleCounters) -> Changes:
+    def _sent(self, changes: ChangeBatch, counters: CycleCounters) -> ChangeBatch:
         """Return the changes that the replication style sends; the others are counted (I4)."""
         operations = self._operations()
         sent = mask(pc.is_in(changes.op, pa.array(operations, pa.int8())))
         if not sent.all():
             self._count(changes.op.to_numpy(zero_copy_only=False)[~sent], counters)
-        return changes.where(sent)
+        return changes.filter(sent)
 
     def _operations(self) -> tuple[int, ...]:
         return (
             tuple({*self._recipe.operations, *TOMBSTONED}) if self._recipe.bare_tombstones else self._recipe.operations
         )
 
-    def _events(self, changes: Changes, operations: tuple[int, ...], counters: CycleCounters, *, split: bool) -> Events:
+    def _events(
+        self, changes: ChangeBatch, operations: tuple[int, ...], counters: CycleCounters, *, split: bool
+    ) -> Events:
         found = events(changes.op.to_numpy(zero_copy_only=False), changes.is_before_image, split_key_updates=split)
         if found.unpaired:
             counters.skipped("before images of updates without their after images", found.unpaired)
         sent = np.isin(found.op, operations)
         if not sent.all():
             self._count(found.op[~sent], counters)
-        return found.where(sent)
+        return found.filter(sent)
 
-    def _enveloped(self, changes: Changes, columns: Columns, counters: CycleCounters) -> Rows:
+    def _enveloped(self, changes: ChangeBatch, columns: Columns, counters: CycleCounters) -> Rows:
         """Return envelopes of before and after images, with every operation the envelope has, whatever the style."""
         envelope = ENVELOPES[self._layout.envelope]
         operations = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
         found = self._events(changes, operations, counters, split=envelope.split_key_updates)
-        columns = self._with_images(changes, columns)
-        values, missing = envelope.rows(found, changes, columns, self.recipe, self._channel)
+        columns = self._with_images(changes, columns, found)
+        values = envelope.rows(found, changes, columns, self.recipe, self._channel)
         none = np.zeros(len(found), bool)
-        return Rows(values, missing, none, found.row, pa.array(found.op), found.image, found.retired)
+        return Rows(values, {}, none, found.row, pa.array(found.op), found.image, found.retired)
 
-    def _with_images(self, changes: Changes, columns: Columns) -> Columns:
-        """Return the fields, and the encoded images where these are encoded before the envelopes. Raises DataError."""
+    def _with_images(self, changes: ChangeBatch, columns: Columns, found: Events) -> Columns:
+        """Return the fields of images, and the encoded images of the rows that events have. Raises DataError."""
+        envelope = ENVELOPES[self._layout.envelope]
+        after, used = np.zeros(len(changes), bool), np.zeros(len(changes), bool)
+        after[found.after[found.after >= 0]] = True
+        used[found.before[found.before >= 0]] = True
+        used |= after
+        values, missing = {**columns.values, **envelope.image_values(changes)}, columns.missing
+        if envelope.placeholder is not None:
+            values, missing = self._with_placeholders(changes, values, missing, after), {}
+        elif self._format.missing != "omit":
+            self.check_accepted({name: gone & used for name, gone in missing.items()}, changes, np.arange(len(changes)))
+            missing = {}
         if self._encode is None:
-            return columns
-        refuse_missing(columns.missing, changes)
+            return replace(columns, values=values, missing={})
+        at = np.flatnonzero(used)
+        if len(at) < len(changes):
+            taken_at = pa.array(at)
+            some = {name: column.take(taken_at) for name, column in values.items()}
+            missing = {name: gone[at] for name, gone in missing.items()}
+        else:
+            some = values
         try:
-            return replace(columns, values={IMAGE: self._encode(columns.values, {}), **columns.values})
-        except InvalidValue as error:
-            raise DataError(Fault(Place(changes.file), f"{error}")) from None
+            images = self._encode(some, missing)
+        except UnsupportedValue as error:
+            raise refused(changes, int(at[error.index]), error) from None
+        places = np.full(len(changes), -1, np.int64)
+        places[at] = np.arange(len(at))
+        whole = images if len(at) == len(changes) else images.take(pa.array(places, mask=places < 0))
+        return replace(columns, values={IMAGE: whole, **values}, missing={})
 
-    def _merged(self, changes: Changes, columns: Columns, counters: CycleCounters) -> Rows:
+    def _with_placeholders(self, changes: ChangeBatch, values: Arrays, missing: Missing, after: Mask) -> Arrays:
+        """Return values with the envelope's placeholders for those that are missing in after images."""
+        placeholder = ENVELOPES[self._layout.envelope].placeholder
+        result = dict(values)
+        for field in self._recipe.fields:
+            gone = missing.get(field.name)
+            if gone is None or placeholder is None or not (gone & after).any():
+                continue
+            stands = placeholder(field.type)
+            if stands is None:
+                at = int(np.flatnonzero(gone & after)[0])
+                raise PublicDataError(
+                    Fault(
+                        Place(changes.file, int(changes.line[at])),
+                        f"table {changes.table_of(at)}, column {field.name}: the record has no value, and "
+                        f"{self._layout.envelope} has placeholders for text, bytes, and lists of text and integers "
+                        "only; record full rows (REPLICA IDENTITY FULL)",
+                    )
+                )
+            result[field.name] = pc.if_else(pa.array(gone & after), stands, result[field.name])
+        return result
+
+    def check_accepted(self, missing: Missing, changes: ChangeBatch, at: Ints) -> None:
+        """Raise DataError for missing values that may not be sent as null either, in a format without such.
+
+        at: of each row the change row.
+        """
+        for name, gone in missing.items():
+            place = first(gone)
+            if place is not None and not self._recipe.missing_as_null:
+                row = int(at[place])
+                raise PublicDataError(
+                    Fault(
+                        Place(changes.file, int(changes.line[row])),
+                        f"table {changes.table_of(row)}, column {name}: the record has no value, and "
+                        f"{self._layout.format} cannot express that; record full rows (REPLICA IDENTITY FULL), send "
+                        "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in "
+                        "JSON",
+                    )
+                )
+
+    def _merged(self, changes: ChangeBatch, columns: Columns, counters: CycleCounters) -> Rows:
         """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""
         found = self._events(changes, self._operations(), counters, split=False)
         none = (found.before < 0) | (found.after < 0)
@@ -159,7 +221,7 @@ class RowMaker:
             old = columns.values[field.name].take(before)
             gone = none if omits else np.zeros(len(found), bool)
             if field.name in columns.missing:
-                gone = gone | taken(columns.missing[field.name], np.where(none, -1, found.before))
+                gone = gone | (columns.missing[field.name][found.before] & ~none)
             if self._layout.before_changed:
                 gone = gone | same_values(old, values[field.name])
             values[self._layout.before + field.name] = old

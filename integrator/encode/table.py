@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import first, mask
-from integrator.contracts.changes import Changes
+from integrator.arrow.arrays import mask
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import FRAGMENT, Shape, shapes
+from integrator.contracts.fragments import FRAGMENT, PresentFields, shapes
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
 from integrator.encode.frames import oversize
 from integrator.encode.frames.framing import Framing
 from integrator.encode.frames.tombstones import followed, tombstoned, tombstones
-from integrator.encode.rows import RowMaker, Rows, refuse_missing
+from integrator.encode.row_writer import RowWriter
+from integrator.encode.rows import RowMaker, Rows, refused
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import DataError, Fault, Place, PublicDataError
-from integrator.formats.contract import PATH, Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.formats.finish import text_bytes
+from integrator.formats.records import Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.transform.capture_rules import captured
 from integrator.transform.expression import RunClock
 from integrator.transform.message_key import headers, key_maker
@@ -30,27 +30,18 @@ from integrator.transform.message_key import headers, key_maker
 LEFT_OUT = "large values of rows above the maximum size"
 
 
-class JointEncoder(Protocol):
-    """Encodes rows of tables with the same shared recipe."""
-
-    def encode(self, values: Arrays, missing: Missing) -> pa.Array:
-        """Return the encoded rows, as `Encoder` does."""
-        ...
-
-    def shapes(self, values: Arrays) -> pa.Array:
-        """Return the shape of each row, as text."""
-        ...
+Encoded: TypeAlias = "tuple[pa.RecordBatch, Ints]"
+"""Fragments, and the order of each among all rows of the batch."""
 
 
 class TableEncoder:
-    """Change rows of one table -> fragments.
+    """Change rows of one segment -> fragments.
 
-    joint: what encodes rows, or their images in envelopes, where it is not the format's encoder of the recipe.
+    recipe: of their table, or of all their tables, without a name. writer: what writes rows, or their images in
+    envelopes, where the recipe has not all of their columns.
     """
 
-    def __init__(
-        self, recipe: TableRecipe, channel: Recipe, framing: Framing, joint: JointEncoder | None = None
-    ) -> None:
+    def __init__(self, recipe: TableRecipe, channel: Recipe, framing: Framing, writer: RowWriter | None = None) -> None:
         self._recipe, self._channel = recipe, channel
         self._layout = channel.messages.layout
         self._format = messages.format_of(channel.messages.layout)
@@ -59,13 +50,17 @@ class TableEncoder:
             for field in messages.old_fields(recipe, channel.messages.layout)
         )
         self._places = {name: place for place, name in enumerate([*(field.name for field in recipe.fields), *old])}
-        self._joint = None if self._layout.envelope else joint
-        self._rows = RowMaker(recipe, channel, joint.encode if joint and self._layout.envelope else None)
+        self._writer = None if self._layout.envelope else writer
+        images = messages.image_format(recipe, channel) if writer is None else None
+        encode = None if images is None else images.encoder
+        self._rows = RowMaker(recipe, channel, writer.encode if writer and self._layout.envelope else encode)
         self._keys = key_maker(recipe, channel)
-        self._encoders: dict[Shape, Encoder] = {} if self._joint is None else {Shape(): self._joint.encode}
+        self._encoders: dict[PresentFields, Encoder] = (
+            {} if self._writer is None else {PresentFields(): self._writer.encode}
+        )
         self._framing = framing
 
-    def encode(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Ints]:
+    def encode(self, changes: ChangeBatch, clock: RunClock, counters: CycleCounters) -> Encoded:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
         changes = self.captured(changes, clock, counters)
         limit, policy = self._channel.messages.max_bytes, self._channel.messages.oversized
@@ -88,11 +83,11 @@ class TableEncoder:
         counters.coerced(LEFT_OUT, len(cut))
         return fragments, order
 
-    def captured(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> Changes:
+    def captured(self, changes: ChangeBatch, clock: RunClock, counters: CycleCounters) -> ChangeBatch:
         """Return the change rows as the channel captures them. Raises DataError."""
         return captured(changes, self._recipe, self._channel, clock, counters)
 
-    def fragments(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Ints]:
+    def fragments(self, changes: ChangeBatch, clock: RunClock, counters: CycleCounters) -> Encoded:
         """Return fragments, however large they are, and their order. Raises DataError."""
         changes, columns, rows = self._rows.rows(changes, clock, counters)
         bare = tombstoned(rows.op) & self._recipe.bare_tombstones
@@ -105,10 +100,11 @@ class TableEncoder:
             more = changes.is_before_image[rows.at] & ~bare
             key_at = key_at[np.arange(size) + more]
         whole = len(changes) == size and bool((rows.at == np.arange(size)).all())
+        topics, tables = self._topics_and_tables(changes, rows)
         arrays = {
-            "topic": pa.repeat(self._recipe.topic, size),
+            "topic": topics,
             "key": keys if whole and key_at is rows.at else keys.take(pa.array(key_at)),
-            "table": pa.repeat(self._recipe.table.name, size),
+            "table": tables,
             "op": rows.op,
             "integ_seq": changes.integ_seq if whole else changes.integ_seq.take(at),
             "rank": pa.repeat(pa.scalar(0, pa.int32()), size),
@@ -126,6 +122,14 @@ class TableEncoder:
             return self._with_tombstones(fragments, order, rows, bare, keys, counters)
         return fragments, order
 
+    def _topics_and_tables(self, changes: ChangeBatch, rows: Rows) -> tuple[pa.Array, pa.Array]:
+        """Return of each row the topic and the table."""
+        names, by_name = changes.tables, self._channel.by_name
+        if len(names) == 1:
+            return pa.repeat(by_name[names[0]].topic, len(rows.at)), pa.repeat(names[0], len(rows.at))
+        at = pa.array(changes.run_of_row[rows.at])
+        return pa.array([by_name[name].topic for name in names]).take(at), pa.array(names).take(at)
+
     def _with_tombstones(
         self, fragments: pa.RecordBatch, order: Ints, rows: Rows, bare: Mask, keys: pa.Array, counters: CycleCounters
     ) -> tuple[pa.RecordBatch, Ints]:
@@ -140,7 +144,7 @@ class TableEncoder:
         followed_rows = np.cumsum(stays)[followed_rows] - 1
         return followed(fragments.filter(pa.array(stays)), order[stays], made, followed_rows)
 
-    def _with_bare(self, changes: Changes, rows: Rows, bare: Mask) -> tuple[pa.Array, pa.Array]:
+    def _with_bare(self, changes: ChangeBatch, rows: Rows, bare: Mask) -> tuple[pa.Array, pa.Array]:
         """Return payloads and shapes, of rows that are tombstones alone none."""
         keep = np.flatnonzero(~bare)
         kept = rows.take(keep)
@@ -150,19 +154,23 @@ class TableEncoder:
         back = pa.array(places, mask=bare)
         return payload.take(back), pc.fill_null(shape.take(back), "")
 
-    def _payloads(self, changes: Changes, rows: Rows) -> tuple[pa.Array, pa.Array]:
+    def _payloads(self, changes: ChangeBatch, rows: Rows) -> tuple[pa.Array, pa.Array]:
         """Return the payload of each row, and its shape."""
         size = len(rows.at)
-        if self._joint is not None:
-            refuse_missing(rows.missing, changes)
-            return self._encoded(changes, rows, Shape(), rows.values, {}, None), self._joint.shapes(rows.values)
+        if self._writer is not None:
+            return self._encoded(changes, rows, PresentFields(), rows.values, {}, None), self._writer.shapes(
+                rows.values
+            )
         if self._format.missing != "shape" or self._layout.envelope:
-            missing = rows.missing if self._format.missing == "omit" else self._accepted(changes, rows)
-            return self._encoded(changes, rows, Shape(), rows.values, missing, None), pa.repeat("", size)
+            missing = rows.missing
+            if self._format.missing != "omit":
+                self._rows.check_accepted(missing, changes, rows.at)
+                missing = {}
+            return self._encoded(changes, rows, PresentFields(), rows.values, missing, None), pa.repeat("", size)
         by_place = {self._places[name]: gone for name, gone in rows.missing.items() if name in self._places}
         found = shapes(by_place, rows.truncate)
         if len(found) == 1 and found[0][1] is None:
-            return self._encoded(changes, rows, Shape(), rows.values, {}, None), pa.repeat("", size)
+            return self._encoded(changes, rows, PresentFields(), rows.values, {}, None), pa.repeat("", size)
         payloads, texts, order = [], [], []
         for shape, places in found:
             chosen = np.arange(size) if places is None else places
@@ -174,25 +182,14 @@ class TableEncoder:
         back = pa.array(np.argsort(np.concatenate(order)))
         return pa.concat_arrays(payloads).take(back), pa.concat_arrays(texts).take(back)
 
-    def _accepted(self, changes: Changes, rows: Rows) -> Missing:
-        """Return no missing values: the format has none. Raises DataError where they may not be sent as null either."""
-        for name, gone in rows.missing.items():
-            at = first(gone)
-            if at is not None and not self._recipe.missing_as_null:
-                line, column = changes.line[rows.at[at]], name.replace(PATH, ".")
-                raise PublicDataError(
-                    Fault(
-                        Place(changes.file, int(line)),
-                        f"table {changes.table}, column {column}: the record has no value, and "
-                        f"{self._layout.format} cannot express that; record full rows (REPLICA IDENTITY FULL), send "
-                        "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in "
-                        "JSON",
-                    )
-                )
-        return {}
-
     def _encoded(
-        self, changes: Changes, rows: Rows, shape: Shape, values: Arrays, missing: Missing, chosen: Ints | None
+        self,
+        changes: ChangeBatch,
+        rows: Rows,
+        shape: PresentFields,
+        values: Arrays,
+        missing: Missing,
+        chosen: Ints | None,
     ) -> pa.Array:
         if shape not in self._encoders:
             self._encoders[shape] = messages.value_encoder(self._rows.recipe, self._channel, shape)
@@ -201,12 +198,8 @@ class TableEncoder:
             if self._format.text:
                 return text_bytes(encoded, self._layout.options)
         except (UnsupportedValue, InvalidValue) as error:
-            if self._joint is not None:  # of which row is found where each table is encoded alone
-                raise DataError(Fault(Place(changes.file), f"{error}")) from None
             at = error.index if chosen is None else int(chosen[error.index])
-            column = f", column {error.column}" if isinstance(error, UnsupportedValue) else ""
-            place = Place(changes.file, int(changes.line[rows.at[at]]))
-            raise DataError(Fault(place, f"table {changes.table}{column}: {error}")) from None
+            raise refused(changes, int(rows.at[at]), error) from None
         return encoded
 
     def above(self, fragments: pa.RecordBatch) -> tuple[Ints, Ints]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from integrator.engine.arrays import Ints, Mask, Octets, Words
+from integrator.engine.arrays import Ints, Mask, Octets, Places, Words
 from integrator.engine.compiled import compiled, wrapping
 from integrator.engine.words import WORD
 
@@ -39,12 +39,13 @@ class Columns(NamedTuple):
 class Pieces(NamedTuple):
     """All pieces of rows.
 
-    offsets: of each. frame: the first one of those around values. bounds: where those of each form begin after it, of
-    which a form has one more than values.
+    offsets: of each. frame: the first one of those around values. framed: whether any of these has text. bounds: where
+    those of each form begin after it, of which a form has one more than values.
     """
 
-    offsets: Ints
+    offsets: Places
     frame: int
+    framed: bool
     bounds: Ints
 
 
@@ -72,19 +73,43 @@ def copy_rows(rows: Rows, columns: Columns, pieces: Pieces, data: Words, result:
     for row in range(len(rows.form)):
         form, at, own = rows.form[row], rows.at[row], rows.own[row]
         first, last = bounds[form], bounds[form + 1] - 1
-        for place in range(first, last + 1):
-            piece = pieces.frame + place
-            begin, end = offsets[piece], offsets[piece + 1]
-            for byte in range(begin, end, WORD):
-                result[to + byte - begin] = data[byte]
-            to += end - begin
-            if place < last:
-                value = place - form
-                piece = start[value] + (own if for_all_lines[value] else at)
-                begin, end = offsets[piece], offsets[piece + 1]
-                for byte in range(begin, end, WORD):
-                    result[to + byte - begin] = data[byte]
-                to += end - begin
+        for place in range(first, last):
+            if pieces.framed:
+                to = _copy(offsets, pieces.frame + place, data, to, result)
+            value = place - form
+            to = _copy(offsets, start[value] + (own if for_all_lines[value] else at), data, to, result)
+        if pieces.framed:
+            to = _copy(offsets, pieces.frame + last, data, to, result)
+
+
+@compiled
+def _copy(offsets: Places, piece: int, data: Words, to: int, result: Words) -> int:
+    """Write a piece; return where it ends. Most are of one word, which is written without a look at their length."""
+    begin, end = offsets[piece], offsets[piece + 1]
+    result[to] = data[begin]
+    for byte in range(begin + WORD, end, WORD):
+        result[to + byte - begin] = data[byte]
+    return int(to + end - begin)
+
+
+@compiled
+def pack_rows(data: Octets, length: Ints, start: Ints, result: Octets) -> None:
+    """Write the first bytes of each row of `data`, `length` of them, from its `start` on, which moves after them."""
+    for row in range(len(data)):
+        to = start[row]
+        for byte in range(length[row]):
+            result[to + byte] = data[row, byte]
+        start[row] = to + length[row]
+
+
+@compiled
+def place_texts(data: Octets, offsets: Places, start: Ints, result: Octets) -> None:
+    """Write a text into each row, from its `start` on, which moves after it."""
+    for row in range(len(start)):
+        begin, end, to = offsets[row], offsets[row + 1], start[row]
+        for byte in range(begin, end):
+            result[to + byte - begin] = data[byte]
+        start[row] = to + end - begin
 
 
 DIGITS = 16

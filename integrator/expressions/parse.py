@@ -60,7 +60,7 @@ def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[
     if quoted and not _PART.search(literal):
         return (Constant(quoted[1].replace("''", "'")),)
     parts: list[Part] = []
-    wrong: list[str] = []
+    wrong: dict[str, ExpressionError] = {}
     at = 0
     for found in _PART.finditer(text):
         if found.start() > at:
@@ -68,10 +68,11 @@ def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[
         try:
             parts.append(_part(found, table, context, column))
         except ExpressionError as error:
-            wrong.append(str(error))
+            wrong.setdefault(str(error), error)
         at = found.end()
     if wrong:
-        raise ExpressionError("; ".join(dict.fromkeys(wrong)))
+        first = next(iter(wrong.values())).reason
+        raise ExpressionError("; ".join(wrong), first.alike or first.text)
     if at < len(text) or not parts:
         parts.append(Text(text[at:]))
     _check_braces(parts)
@@ -165,10 +166,9 @@ def _substitution(written: str, op: Op, table: Table, context: Context) -> Op:
     if op.value_of and op.name != "hvr_key_names":
         raise ExpressionError(f"{written}: double braces go with hvr_key_names and hvr_col_name only")
     if op.name == "hvr_schema" and table.schema is None:
-        raise ExpressionError(
-            f"{written}: its definition names no schema; write create table SCHEMA.{table.base_name}, or an action: "
-            f"{{action: TableProperties, table: {table.name}, Schema: …}}"
-        )
+        text = f"{written}: its definition names no schema"
+        action = f"{{action: TableProperties, table: {table.name}, Schema: …}}"
+        raise ExpressionError(f"{text}; write create table SCHEMA.{table.base_name}, or an action: {action}", text)
     if op.spec.strip() and isinstance(substitution.type, schema.Timestamp):
         check_format(written, op.spec)
     elif op.spec.strip() and op.name not in WITH_TEXT:
@@ -183,8 +183,8 @@ def _column(written: str, name: str, spec: str, table: Table, context: Context) 
     if column is None:
         columns = [column.name for column in table.columns]
         known = [*columns, *accepted_in(context)] if nearest(name, columns) or name.startswith("hvr") else columns
-        found = substitution_meant(name, known, "its columns are")
-        raise ExpressionError(f"{written} is neither a substitution nor a column; {found}")
+        text = f"{written} is neither a substitution nor a column"
+        raise ExpressionError(f"{text}; {substitution_meant(name, known, 'its columns are')}", text)
     allow = spec.lstrip().startswith(ALLOW_MISSINGS)
     spec = spec.lstrip().removeprefix(ALLOW_MISSINGS).strip() if allow else spec
     if context == "AddressTo" and spec == LITERAL:

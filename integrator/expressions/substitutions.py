@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from integrator import schema
+from integrator.errors import Reason
 from integrator.names import listed, nearest
 from integrator.schema import Type
 
@@ -104,7 +105,12 @@ LITERAL = "%[literal]"
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be; the text says what is accepted."""
+    """An expression that cannot be; the text says what is accepted. alike: see `Reason`."""
+
+    def __init__(self, text: str, alike: str = "") -> None:
+        """Take what is wrong, and what it has in common with what is wrong for other tables."""
+        self.reason = Reason(text, alike)
+        super().__init__(text)
 
 
 def check_format(written: str, spec: str) -> None:

@@ -16,12 +16,13 @@ from typing import Any
 import pyarrow as pa
 
 from integrator import schema
-from integrator.arrow.varints import constant, together, varint, zigzag
+from integrator.arrow.varints import constant, join_parts, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.engine.arrays import Ints
 from integrator.formats import connect
-from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
-from integrator.formats.contract import Columns, Format, Frame, prefix
+from integrator.formats.avro_values import BY_COLUMN, sayable
+from integrator.formats.contract import Format, Frame, prefix
+from integrator.formats.records import Columns
 from integrator.schema import Column, Type
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -194,11 +195,11 @@ def frame(_name: str, _columns: Columns, options: Options, schema_id: SchemaId |
 
 
 def _array(rows: pa.Array, count: Ints) -> pa.Array:
-    return together([varint(zigzag(count)), rows, constant(b"\0", len(rows))])
+    return join_parts([varint(zigzag(count)), rows, constant(b"\0", len(rows))])
 
 
 FORMAT = Format(
-    encoder,
+    BY_COLUMN,
     frame,
     missing="refuse",
     schema_text=schema_text,
@@ -208,5 +209,4 @@ FORMAT = Format(
     schema_type="AVRO",
     text=False,
     bundles=lambda options: "table" if options.array else "",
-    by_column=BY_COLUMN,
 )

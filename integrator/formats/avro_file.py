@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.varints import together, varint, zigzag
+from integrator.arrow.varints import join_parts, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.engine.arrays import Ints
 from integrator.formats import avro
-from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
-from integrator.formats.contract import Columns, Format, Frame
+from integrator.formats.avro_values import BY_COLUMN, sayable
+from integrator.formats.contract import Format, Frame
+from integrator.formats.records import Columns
 
 MAGIC = b"Obj\x01"
 _CODECS = {"NONE": b"null", "DEFLATE": b"deflate"}
@@ -41,7 +42,7 @@ def frame(name: str, columns: Columns, options: Options, _id: SchemaId | None) -
     def block(rows: pa.Array, count: Ints) -> pa.Array:
         data = pa.array([_deflated(part) for part in rows.to_pylist()], pa.binary()) if deflate else rows
         size = varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64)))
-        return together([varint(zigzag(count)), size, data])
+        return join_parts([varint(zigzag(count)), size, data])
 
     return Frame(MAGIC + _long(2) + meta + _long(0) + sync, sync, assemble=block)
 
@@ -53,7 +54,7 @@ def _deflated(data: bytes) -> bytes:
 
 
 FORMAT = Format(
-    encoder,
+    BY_COLUMN,
     frame,
     missing="refuse",
     schema_text=avro.schema_text,
@@ -63,5 +64,4 @@ FORMAT = Format(
     text=False,
     bundles=lambda _options: "table",
     compresses=lambda options: options.block_compress == "DEFLATE",
-    by_column=BY_COLUMN,
 )

@@ -12,22 +12,13 @@ from integrator import schema
 from integrator.arrow import durations
 from integrator.arrow.arrays import first, mask
 from integrator.arrow.base64 import small_unscaled, twos_complement
-from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint, zigzag
+from integrator.arrow.varints import FixedWidthBytes, Part, constant, join_parts, varint, zigzag
 from integrator.contracts.message_format import Options
 from integrator.engine.arrays import Mask, Octets
 from integrator.formats import connect
-from integrator.formats.contract import (
-    Arrays,
-    ByColumn,
-    Columns,
-    Encoder,
-    InvalidValue,
-    Missing,
-    UnsupportedValue,
-    Write,
-)
 from integrator.formats.json_object import relisted
 from integrator.formats.plain import text_of
+from integrator.formats.records import ByColumn, InvalidValue, UnsupportedValue, Write, Written
 from integrator.schema import Column, Type
 
 Parts = Callable[[pa.Array], list[Part]]
@@ -40,28 +31,12 @@ _MILLIS = 1_000_000
 _MOST = 2**32
 
 
-def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
-    """Return a function from the columns' arrays to Avro's bytes of each row. Raises UnsupportedValue."""
-    writers = [(column.name, column.nullable, _writer(column.type, options)) for column in columns]
-
-    def encode_rows(arrays: Arrays, _missing: Missing) -> pa.Array:
-        parts: list[Part] = []
-        for name, nullable, write in writers:
-            try:
-                parts += _in_union(arrays[name], write) if nullable else write(arrays[name])
-            except InvalidValue as error:
-                raise UnsupportedValue(name, error.index, str(error)) from None
-        return together(parts)
-
-    return encode_rows
-
-
 def _of_column(column: Column, options: Options) -> Write:
     write = _writer(column.type, options)
-    return lambda values: (together(_in_union(values, write) if column.nullable else write(values)), b"")
+    return lambda values: Written(join_parts(_in_union(values, write) if column.nullable else write(values)), b"", b"")
 
 
-BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1), nests=True)
+BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1))
 
 
 def sayable(kind: Type, options: Options) -> str | None:
@@ -188,7 +163,7 @@ def _list(values: pa.Array, write: Parts) -> list[Part]:
     """Write a list as one block: how many items, the items, and a block of none."""
     items = values.flatten()
     try:
-        encoded = together(_in_union(items, write))
+        encoded = join_parts(_in_union(items, write))
     except InvalidValue as error:
         raise InvalidValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
     count = np.asarray(pc.fill_null(pc.list_value_length(values), 0)).astype(np.int64)
@@ -205,7 +180,7 @@ def _struct(values: pa.StructArray, kind: schema.Struct, options: Options) -> li
     rows = values.take(pa.array(there)) if values.null_count else values
     fields = dict(zip((field.name for field in kind.fields), rows.flatten(), strict=True))
     try:
-        encoded = encoder("", kind.fields, options)(fields, {})
+        encoded = BY_COLUMN.encoder(kind.fields, options)(fields, {})
     except UnsupportedValue as error:
         raise InvalidValue(int(there[error.index]), f"{error.column}: {error}") from None
     if not values.null_count:

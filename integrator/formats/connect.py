@@ -21,8 +21,8 @@ from integrator.arrow.base64 import base64, decimals
 from integrator.arrow.durations import iso_text
 from integrator.contracts.message_format import Options
 from integrator.formats import json_text
-from integrator.formats.contract import Columns, InvalidValue
 from integrator.formats.json_object import Value
+from integrator.formats.records import Columns, InvalidValue
 from integrator.schema import Type
 
 DATA = "org.apache.kafka.connect.data."

@@ -6,8 +6,9 @@ import json
 
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import connect
-from integrator.formats.contract import Columns, Encoder, Format, Frame
-from integrator.formats.json_object import by_column, object_writer
+from integrator.formats.contract import Format, Frame
+from integrator.formats.json_object import by_column
+from integrator.formats.records import Columns
 from integrator.schema import Column
 
 STRING_KEY = (b'{"schema":{"type":"string","optional":false},"payload":"', b'"}')
@@ -18,11 +19,6 @@ def schema_text(name: str, columns: Columns, options: Options) -> str:
     """Return the schema of a row."""
     struct = connect.struct_schema(name, columns, options)
     return json.dumps(struct, separators=(",", ":"), ensure_ascii=False)
-
-
-def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
-    """Return a function from the columns' arrays to the payload of each row."""
-    return object_writer(columns, connect.leaf(options))
 
 
 def frame(name: str, columns: Columns, options: Options, _id: SchemaId | None) -> Frame:
@@ -39,17 +35,15 @@ def column_frame(column: Column, options: Options) -> Frame:
 
 LINES = Frame(between_rows=b"\n", between_tables=b"\n")
 SCHEMA_PAYLOAD = Format(
-    encoder,
+    by_column(connect.leaf),
     frame,
     missing="shape",
     schema_text=schema_text,
     bundles=lambda _options: "tables",
-    by_column=by_column(connect.leaf),
 )
 PAYLOAD = Format(
-    encoder,
+    by_column(connect.leaf),
     lambda _name, _columns, _options, _id: LINES,
     missing="omit",
     bundles=lambda _options: "tables",
-    by_column=by_column(connect.leaf),
 )

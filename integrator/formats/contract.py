@@ -5,7 +5,7 @@ A row of a message is encoded alone; `Frame` has what stands around the rows of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -13,20 +13,9 @@ from typing import Literal
 import pyarrow as pa
 
 from integrator.contracts.message_format import Options, SchemaId
-from integrator.engine.arrays import Ints, Mask
-from integrator.schema import Array, Column, Struct, Type
-
-Arrays = dict[str, pa.Array]
-Missing = dict[str, Mask]
-"""By column, True for rows whose source record has no value (which is not null); a field of a struct is named by its
-path, with `PATH` between the names."""
-Encoder = Callable[[Arrays, Missing], pa.Array]
-"""From arrays by column name, of equal length, to the bytes or text of each row.
-
-Raises UnsupportedValue, or InvalidValue."""
-Columns = Sequence[Column]
-
-PATH = "\0"
+from integrator.engine.arrays import Ints
+from integrator.formats.records import ByColumn, Columns, Encoder
+from integrator.schema import Array, Struct, Type
 
 Assemble = Callable[[pa.Array, Ints], pa.Array]
 """From the rows of each message, one after the other, and their number, to the body of each message."""
@@ -63,30 +52,6 @@ class Frame:
         return self.after + self.table_end + self.end
 
 
-Between = tuple[str, ...] | tuple[bytes, ...]
-Write = Callable[[pa.Array], tuple[pa.Array, str | bytes]]
-"""From values to what is written of each, without nulls, and what is directly before and after each of them."""
-
-
-@dataclass(frozen=True)
-class ByColumn:
-    """How rows are made of what is written of each column: columns of many tables can be written in one call.
-
-    write: from a column to what is written of its values, whatever its name, its place, and the length of its text;
-    raises InvalidValue. between: from a message's columns to what stands before the first value of a row without
-    missing ones, between its values, and after the last one. order: from a message's columns to the places of these in
-    the order in which rows have them, each with the options that `write` is given for it. nests: whether a row in
-    another row is written as a row alone is.
-    """
-
-    write: Callable[[Column, Options], Write]
-    between: Callable[[Columns, Options], Between]
-    order: Callable[[Columns, Options], Sequence[tuple[int, Options]]] = lambda columns, options: [
-        (place, options) for place in range(len(columns))
-    ]
-    nests: bool = False
-
-
 Bundles = Literal["", "table", "tables"]
 """Whether a message may hold several rows: no, of one table, or of several tables."""
 
@@ -100,7 +65,8 @@ class Format:
     schema_type: what a registry calls its schemas; empty without a registry.
     """
 
-    encoder: Callable[[str, Columns, Options], Encoder]
+    rows: ByColumn | Callable[[Columns, Options], Encoder]
+    """How rows are written: column by column, or, where what is written of one depends on others, as a whole."""
     frame: Callable[[str, Columns, Options, SchemaId | None], Frame]
     missing: Literal["shape", "omit", "refuse"]
     schema_text: Callable[[str, Columns, Options], str] = lambda _name, _columns, _options: ""
@@ -120,24 +86,15 @@ class Format:
     bundles: Callable[[Options], Bundles] = lambda _options: ""
     compresses: Callable[[Options], bool] = lambda _options: False
     """Whether `assemble` compresses rows, so that some may become larger."""
-    by_column: ByColumn | None = None
-    """None where what is written of a column depends on others, or on its place."""
 
+    @property
+    def by_column(self) -> ByColumn | None:
+        """How rows are made of columns; None where they are written as a whole."""
+        return self.rows if isinstance(self.rows, ByColumn) else None
 
-class UnsupportedValue(ValueError):
-    """A value that the format has no word for: the column, the row, and why."""
-
-    def __init__(self, column: str, index: int, text: str) -> None:
-        self.column, self.index = column, index
-        super().__init__(text)
-
-
-class InvalidValue(ValueError):
-    """A value among those of one column that cannot be written: its place, and why."""
-
-    def __init__(self, index: int, text: str) -> None:
-        self.index = index
-        super().__init__(text)
+    def encoder(self, columns: Columns, options: Options) -> Encoder:
+        """Return a function from the columns' arrays to each row. Raises UnsupportedValue."""
+        return self.rows.encoder(columns, options) if isinstance(self.rows, ByColumn) else self.rows(columns, options)
 
 
 def refusals(fmt: Format, columns: Columns, options: Options) -> list[tuple[str, str]]:

@@ -17,9 +17,11 @@ from integrator import schema
 from integrator.arrow.arrays import flat
 from integrator.arrow.base64 import binary_as
 from integrator.contracts.message_format import Csv, Options, SchemaId
-from integrator.formats.contract import Arrays, ByColumn, Columns, Encoder, Format, Frame, Missing
-from integrator.formats.contract import Write as WriteColumn
-from integrator.formats.plain import text_of
+from integrator.formats.contract import Format, Frame
+from integrator.formats.json_object import by_column
+from integrator.formats.plain import json_leaf, text_of
+from integrator.formats.records import ByColumn, Columns, Written
+from integrator.formats.records import Write as WriteColumn
 from integrator.schema import Column, Type
 
 Write = Callable[[pa.Array], pa.Array]
@@ -28,22 +30,9 @@ _PLAIN = (schema.Boolean, schema.Integer, schema.Float, schema.Decimal, schema.D
 """Types whose text has digits, letters and -:.+ only."""
 
 
-def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
-    """Return a function from the columns' arrays to the line of each row, its separator included."""
-    writers = [(column.name, _writer(column.type, options)) for column in columns]
-    separator, end = options.csv.field_separator, options.csv.line_separator.encode()
-
-    def encode_rows(arrays: Arrays, _missing: Missing) -> pa.Array:
-        fields = [write(arrays[name]) for name, write in writers]
-        line = pc.binary_join_element_wise(*fields, separator.encode())
-        return pc.binary_join_element_wise(line, end, b"")
-
-    return encode_rows
-
-
 def _of_column(column: Column, options: Options) -> WriteColumn:
     write = _writer(column.type, options)
-    return lambda values: (write(values), b"")
+    return lambda values: Written(write(values), b"", b"")
 
 
 def _between(columns: Columns, options: Options) -> tuple[bytes, ...]:
@@ -117,9 +106,8 @@ def frame(_name: str, columns: Columns, options: Options, _id: SchemaId | None) 
 
 
 FORMAT = Format(
-    encoder,
+    ByColumn(_of_column, _between, images=by_column(json_leaf)),
     frame,
     missing="refuse",
     bundles=lambda options: "table" if options.csv.header_line else "tables",
-    by_column=ByColumn(_of_column, _between),
 )

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first_refused, flat
 from integrator.contracts.message_format import Options
-from integrator.formats.contract import InvalidValue
+from integrator.formats.records import InvalidValue
 
 _ENDS = {"UNIX": b"\n", "DOS": b"\r\n"}
 _CONTINUATION, _ASTRAL = 0x80, 0xF0

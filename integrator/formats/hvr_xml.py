@@ -7,7 +7,6 @@ are hex with format="hex", a missing value's element is left out. Compact writes
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from xml.sax.saxutils import quoteattr
 
@@ -19,21 +18,10 @@ from integrator.arrow.arrays import first, mask
 from integrator.arrow.base64 import hexadecimal
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.errors import shown
-from integrator.formats.contract import (
-    PATH,
-    Arrays,
-    ByColumn,
-    Columns,
-    Encoder,
-    Format,
-    Frame,
-    InvalidValue,
-    Missing,
-    UnsupportedValue,
-    Write,
-)
-from integrator.formats.json_object import object_writer, under
+from integrator.formats.contract import Format, Frame
+from integrator.formats.json_object import by_column
 from integrator.formats.plain import json_leaf, text_of
+from integrator.formats.records import ByColumn, Columns, InvalidValue, Write, Written
 from integrator.schema import Column, Type
 
 DECLARATION = '<?xml version="1.0" encoding="{encoding}" standalone="yes"?>'
@@ -44,72 +32,28 @@ _NULL = ' is_null="true"/>'
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 
 
-def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
-    """Return a function from the columns' arrays to the row element of each row. Raises UnsupportedValue."""
-    row, element = _elements(options)
-    objects = {
-        column.name: object_writer((column,), json_leaf(options))
-        for column in columns
-        if isinstance(column.type, schema.Struct)
-    }
-    pieces = [
-        (column.name, *_tags(column.name, column.type, element), _writer(column.type, options)) for column in columns
-    ]
-
-    def encode_rows(arrays: Arrays, missing: Missing) -> pa.Array:
-        parts = []
-        for name, start, null, write in pieces:
-            try:
-                if name in objects and under(name, missing):
-                    text = _escaped(_inner_json(objects[name], name, arrays[name], missing))
-                else:
-                    text = write(arrays[name])
-            except InvalidValue as error:
-                raise UnsupportedValue(name, error.index, str(error)) from None
-            element_text = pc.binary_join_element_wise(start, text, f"</{element}>", "")
-            element_text = pc.fill_null(element_text, null) if element_text.null_count else element_text
-            gone = missing.get(name)
-            parts.append(element_text if gone is None else pc.if_else(pa.array(gone), "", element_text))
-        return pc.binary_join_element_wise(f"<{row}>", *parts, f"</{row}>", "")
-
-    return encode_rows
-
-
 def _elements(options: Options) -> tuple[str, str]:
     """Return the names of the elements of rows and columns."""
     return ("r", "c") if options.compact else ("row", "column")
 
 
-def _of_column(column: Column, options: Options) -> Write:
+def _by_column(column: Column, options: Options) -> Write:
     """Return what writes an element from after the column's name on."""
-    write, element = _writer(column.type, options), _elements(options)[1]
-    form = _form(column.type)
+    write = _writer(column.type, options)
+    return lambda values: _written(write(values), column, options)
 
-    def written(values: pa.Array) -> tuple[pa.Array, str]:
-        text = pc.binary_join_element_wise(f"{form}>", write(values), f"</{element}>", "")
-        return (pc.fill_null(text, _NULL) if text.null_count else text), ""
 
-    return written
+def _written(text: pa.Array, column: Column, options: Options) -> Written:
+    before, after = f"{_form(column.type)}>", f"</{_elements(options)[1]}>"
+    if text.null_count:
+        return Written(pc.fill_null(pc.binary_join_element_wise(before, text, after, ""), _NULL), "", "")
+    return Written(text, before, after)
 
 
 def _between(columns: Columns, options: Options) -> tuple[str, ...]:
     row, element = _elements(options)
     starts = [f"<{element} name={quoteattr(column.name)}" for column in columns]
-    return (f"<{row}>{starts[0]}", *starts[1:], f"</{row}>")
-
-
-def _inner_json(writer: Encoder, name: str, values: pa.Array, missing: Missing) -> pa.Array:
-    """Return a struct's JSON, in which members are left out: of {"name":…} what is after the name."""
-    inside = {path: gone for path, gone in missing.items() if path.startswith(name + PATH)}
-    whole = writer({name: values}, inside)
-    text = pc.binary_slice(whole.view(pa.binary()), len(json.dumps(name, ensure_ascii=False).encode()) + 2, -1)
-    return pc.if_else(pc.is_valid(values), text.cast(pa.string()), None)
-
-
-def _tags(name: str, kind: Type, element: str) -> tuple[str, str]:
-    """Return the start tag of a column's values, and the whole element of null."""
-    start = f"<{element} name={quoteattr(name)}"
-    return f"{start}{_form(kind)}>", start + _NULL
+    return (f"<{row}>{starts[0]}", *starts[1:], f"</{row}>") if starts else (f"<{row}></{row}>",)
 
 
 def _form(kind: Type) -> str:
@@ -120,7 +64,7 @@ def _writer(kind: Type, options: Options) -> Callable[[pa.Array], pa.Array]:
     if isinstance(kind, schema.Bytes):
         return hexadecimal
     text = text_of(kind, options)
-    if isinstance(kind, schema.String | schema.Array | schema.Struct):
+    if isinstance(kind, schema.String | schema.Array | schema.Struct | schema.Encoded):
         return lambda values: _escaped(text(values))
     return text
 
@@ -144,5 +88,8 @@ def frame(name: str, _columns: Columns, options: Options, _id: SchemaId | None) 
 
 
 FORMAT = Format(
-    encoder, frame, missing="omit", bundles=lambda _options: "tables", by_column=ByColumn(_of_column, _between)
+    ByColumn(_by_column, _between, images=by_column(json_leaf)),
+    frame,
+    missing="omit",
+    bundles=lambda _options: "tables",
 )

@@ -15,8 +15,9 @@ from typing import Any
 from integrator import schema
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import connect
-from integrator.formats.contract import Columns, Encoder, Format, Frame, prefix
-from integrator.formats.json_object import by_column, object_writer
+from integrator.formats.contract import Format, Frame, prefix
+from integrator.formats.json_object import by_column
+from integrator.formats.records import Columns
 from integrator.schema import Column, Type
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -78,22 +79,16 @@ def _schema(kind: Type, options: Options) -> dict[str, Any]:
     return definition
 
 
-def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
-    """Return a function from the columns' arrays to the JSON of each row."""
-    return object_writer(columns, connect.leaf(options))
-
-
 def frame(_name: str, _columns: Columns, _options: Options, schema_id: SchemaId | None) -> Frame:
     """Return the registry's prefix."""
     return Frame(prefix(schema_id))
 
 
 FORMAT = Format(
-    encoder,
+    by_column(connect.leaf),
     frame,
     missing="omit",
     schema_text=schema_text,
     schema_type="JSON",
     text=False,
-    by_column=by_column(connect.leaf),
 )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, flat, plain_text
-from integrator.formats.contract import InvalidValue
+from integrator.formats.records import InvalidValue
 
 _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _CONTROLS = re.compile(r"[\x00-\x1f]")

@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.varints import together, varint, zigzag
+from integrator.arrow.varints import join_parts, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import avro, connect, connect_json, json_schema, json_text, plain_json, protobuf
-from integrator.formats.contract import Columns, Encoder, Format, Frame, prefix
-from integrator.formats.json_object import value_writer
+from integrator.formats.contract import Format, Frame, prefix
+from integrator.formats.json_object import by_column
+from integrator.formats.records import Columns, Encoder
 
 SchemaType = Literal["", "AVRO", "JSON", "PROTOBUF"]
 Encode = Callable[[pa.Array], pa.Array]
@@ -34,7 +35,7 @@ class KeyFormat:
     frame: Callable[[str, Columns, Options, SchemaId | None], Frame]
     schema_text: Callable[[str, Columns, Options], str] = lambda _name, _columns, _options: ""
     encode_text: Encode = lambda texts: texts
-    encoder: Callable[[str, Columns, Options], Encoder] | None = None
+    encoder: Callable[[Columns, Options], Encoder] | None = None
     schema_type: SchemaType = ""
     of_struct: Format | None = None
     """The format of a struct, which declares what it can express."""
@@ -52,7 +53,7 @@ def _prefixed(_name: str, _columns: Columns, _options: Options, schema_id: Schem
 
 def _avro_text(texts: pa.Array) -> pa.Array:
     data = pc.fill_null(texts.cast(pa.binary()), b"")
-    encoded = together([varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64))), data])
+    encoded = join_parts([varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64))), data])
     return pc.if_else(pc.is_valid(texts), encoded, None) if texts.null_count else encoded
 
 
@@ -77,8 +78,8 @@ def _lone(fmt: Format, **otherwise: Any) -> KeyFormat:
     return replace(_struct(unnamed), lone=True, **otherwise)
 
 
-def _json_value(_name: str, columns: Columns, options: Options) -> Encoder:
-    return value_writer(columns[0], connect.leaf(options))
+def _json_value(columns: Columns, options: Options) -> Encoder:
+    return by_column(connect.leaf).value_encoder(columns[0], options)
 
 
 def key_options(serializer: str, options: Options) -> Options:

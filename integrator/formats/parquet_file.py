@@ -12,14 +12,15 @@ import pyarrow.parquet as pq
 from integrator import schema
 from integrator.arrow.durations import iso_text
 from integrator.contracts.message_format import Options, SchemaId
-from integrator.formats.contract import Arrays, Columns, Encoder, Format, Frame, Missing
+from integrator.formats.contract import Format, Frame
+from integrator.formats.records import Arrays, Columns, Encoder, Missing
 from integrator.schema import Type, arrow_type
 
 _VERSIONS = {"v1": "1.0", "v2": "2.4", "v3": "2.6"}
 _CODECS = {"NONE": "none", "GZIP": "gzip", "LZ4": "lz4", "DEFLATE": "gzip"}
 
 
-def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
+def encoder(columns: Columns, options: Options) -> Encoder:
     """Return a function from the columns' arrays to the Parquet file of each row."""
     fields = pa.schema([pa.field(c.name, _stored(c.type, options), c.nullable) for c in columns])
 

@@ -89,7 +89,7 @@ def text_of(kind: Type, options: Options) -> Write:
             return value_of(kind, json_leaf(options)).encode
         case schema.Bytes():
             return base64
-        case schema.String():
+        case schema.String() | schema.Encoded():
             return lambda values: values
         case schema.Float():
             return _floats

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from integrator.contracts.message_format import JsonMode, Options, SchemaId
 from integrator.formats import plain
 from integrator.formats.connect_json import LINES
-from integrator.formats.contract import Columns, Encoder, Format, Frame
-from integrator.formats.json_object import by_column, object_writer
+from integrator.formats.contract import Format, Frame
+from integrator.formats.json_object import by_column
+from integrator.formats.records import Columns
 
 FRAMES: dict[JsonMode, Callable[[bytes], Frame]] = {
     "ROW_FRAGMENTS": lambda _: LINES,
@@ -25,20 +26,14 @@ FRAMES: dict[JsonMode, Callable[[bytes], Frame]] = {
 }
 
 
-def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
-    """Return a function from the columns' arrays to a JSON object for each row."""
-    return object_writer(columns, plain.json_leaf(options))
-
-
 def frame(name: str, _columns: Columns, options: Options, _id: SchemaId | None) -> Frame:
     """Return what the mode puts around the rows of a table."""
     return FRAMES[options.json_mode](json.dumps(name, ensure_ascii=False).encode())
 
 
 FORMAT = Format(
-    encoder,
+    by_column(plain.json_leaf),
     frame,
     missing="omit",
     bundles=lambda options: "table" if options.json_mode == "TABLE_OBJECT" else "tables",
-    by_column=by_column(plain.json_leaf),
 )

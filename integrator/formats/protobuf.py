@@ -18,8 +18,9 @@ from integrator import schema
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import proto_text
 from integrator.formats.avro import name_refusal
-from integrator.formats.contract import PATH, Columns, Format, Frame, prefix
-from integrator.formats.protobuf_values import BY_COLUMN, ITEMS, LIST, STRUCT, encoder, numbered
+from integrator.formats.contract import Format, Frame, prefix
+from integrator.formats.protobuf_values import BY_COLUMN, ITEMS, LIST, STRUCT, inside, numbered
+from integrator.formats.records import PATH, Columns
 from integrator.schema import Column, Type
 
 _IMPORTS = {
@@ -34,28 +35,28 @@ _META = "confluent/meta.proto"
 def schema_text(name: str, columns: Columns, options: Options) -> str:
     """Return the proto3 text with the message `name`."""
     imports: set[str] = set()
-    body = list(_message(name, columns, options, "", imports))
+    body = list(_message(name, columns, options, 0, imports))
     imported = "".join(f'import "{file}";\n' for file in sorted(imports))
     return 'syntax = "proto3";\n\n' + (imported + "\n" if imported else "") + "\n".join(body) + "\n"
 
 
-def _message(name: str, columns: Columns, options: Options, path: str, imports: set[str]) -> Iterator[str]:
-    indent = "  " * path.count(PATH)
+def _message(name: str, columns: Columns, options: Options, depth: int, imports: set[str]) -> Iterator[str]:
+    indent = "  " * depth
     yield f"{indent}message {name} {{"
-    numbers = numbered(columns, path, options)
-    gone = sorted(_taken(path, options) - set(numbers.values()))
+    numbers = numbered(columns, options)
+    gone = sorted(_taken(options) - set(numbers.values()))
     if gone:
         yield f"{indent}  reserved {', '.join(map(str, gone))};"
     for column in columns:
         if isinstance(column.type, schema.Array) and column.nullable:
             items = (Column(ITEMS, column.type, nullable=False),)
-            yield from _message(column.name + LIST, items, options, path + column.name + PATH, imports)
+            yield from _message(column.name + LIST, items, inside(options, column.name), depth + 1, imports)
             yield f"{indent}  optional {column.name}{LIST} {column.name} = {numbers[column.name]};"
             continue
         kind = column.type.item if isinstance(column.type, schema.Array) else column.type
         written = _type_name(kind, column.name)
         if isinstance(kind, schema.Struct):
-            yield from _message(written, kind.fields, options, path + column.name + PATH, imports)
+            yield from _message(written, kind.fields, inside(options, column.name), depth + 1, imports)
         if written in _IMPORTS:
             imports.add(_IMPORTS[written])
         meta = _meta(kind)
@@ -102,8 +103,8 @@ def _meta(kind: Type) -> str:
     return f" [(confluent.field_meta) = {{ params: [{entries}] }}]"
 
 
-def _taken(path: str, options: Options) -> set[int]:
-    return {number for field, number in options.numbers if field.rpartition(PATH)[0] == path.rstrip(PATH)}
+def _taken(options: Options) -> set[int]:
+    return {number for field, number in options.numbers if PATH not in field}
 
 
 def numbers_of(text: str) -> tuple[tuple[str, int], ...]:
@@ -152,7 +153,7 @@ def frame(_name: str, _columns: Columns, _options: Options, schema_id: SchemaId 
 
 
 FORMAT = Format(
-    encoder,
+    BY_COLUMN,
     frame,
     missing="refuse",
     schema_text=schema_text,
@@ -163,5 +164,4 @@ FORMAT = Format(
     columns_refusal=clash,
     header_tail=b"\x00",
     text=False,
-    by_column=BY_COLUMN,
 )

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first
 from integrator.arrow.base64 import twos_complement
-from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
+from integrator.arrow.varints import FixedWidthBytes, Part, constant, join_parts, varint
 from integrator.engine.arrays import Ints
-from integrator.formats.contract import InvalidValue
+from integrator.formats.records import InvalidValue
 
 VARINT, I64, LEN, I32 = 0, 1, 2, 5
 _NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
@@ -44,7 +44,7 @@ def delimited(values: pa.Array) -> list[Part]:
 def _fields(*fields: tuple[int, Ints]) -> pa.Array:
     """Return messages of integer fields, those that are zero left out."""
     parts = [varint(v.view(np.uint64)).after(tag(number, VARINT)).where(v != 0) for number, v in fields]
-    return together(list(parts))
+    return join_parts(list(parts))
 
 
 def decimal(values: pa.Array, precision: int, scale: int) -> pa.Array:
@@ -58,7 +58,7 @@ def decimal(values: pa.Array, precision: int, scale: int) -> pa.Array:
     rest = tag(2, VARINT) + varint(np.array([precision], np.uint64)).flat()[0].as_py()
     if scale:
         rest += tag(3, VARINT) + varint(np.array([scale], np.uint64)).flat()[0].as_py()
-    return together([length.after(tag(1, LEN)), unscaled[1], constant(rest, len(values))])
+    return join_parts([length.after(tag(1, LEN)), unscaled[1], constant(rest, len(values))])
 
 
 def date(values: pa.Array) -> pa.Array:

@@ -6,7 +6,7 @@ and a null one too; a nullable (`optional`) field is there whenever it is not nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,20 +16,10 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.arrow.durations import iso_text
-from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
+from integrator.arrow.varints import FixedWidthBytes, Part, constant, join_parts, varint
 from integrator.contracts.message_format import Options
 from integrator.engine.arrays import Mask
-from integrator.formats.contract import (
-    PATH,
-    Arrays,
-    ByColumn,
-    Columns,
-    Encoder,
-    InvalidValue,
-    Missing,
-    UnsupportedValue,
-)
-from integrator.formats.contract import Write as WriteColumn
+from integrator.errors import ConfigurationError
 from integrator.formats.json_object import relisted
 from integrator.formats.protobuf_known import (
     I32,
@@ -44,6 +34,8 @@ from integrator.formats.protobuf_known import (
     time,
     timestamp,
 )
+from integrator.formats.records import PATH, ByColumn, Columns, InvalidValue, UnsupportedValue, Written
+from integrator.formats.records import Write as WriteColumn
 from integrator.schema import Column, Type
 
 STRUCT = "_message"
@@ -57,14 +49,13 @@ Write = Callable[[pa.Array], list[Part]]
 """From values without null to the parts of each, without the tag."""
 
 
-def numbered(columns: Columns, path: str, options: Options) -> dict[str, int]:
+def numbered(columns: Columns, options: Options) -> dict[str, int]:
     """Return the number of each field: the one it has already, else one that no field ever had."""
     known = dict(options.numbers)
-    taken = {n for field, n in options.numbers if field.rpartition(PATH)[0] == path.rstrip(PATH)}
-    fresh = max(taken, default=0)
+    fresh = max((number for field, number in options.numbers if PATH not in field), default=0)
     numbers = {}
     for column in columns:
-        number = known.get(path + column.name)
+        number = known.get(column.name)
         if number is None:
             fresh += 1
             if 19_000 <= fresh <= 19_999:  # Protobuf's own
@@ -74,53 +65,65 @@ def numbered(columns: Columns, path: str, options: Options) -> dict[str, int]:
     return numbers
 
 
-def encoder(_name: str, columns: Columns, options: Options, path: str = "") -> Encoder:
-    """Return a function from the columns' arrays to Protobuf's bytes of each row. Raises UnsupportedValue.
-
-    Fields are written in the order of their numbers, as Protobuf's own serialisers do.
-    """
-    numbers = numbered(columns, path, options)
-    fields = [
-        (column, _field(column, numbers[column.name], options, path + column.name + PATH))
-        for column in sorted(columns, key=lambda column: numbers[column.name])
-    ]
-
-    def encode_rows(arrays: Arrays, _missing: Missing) -> pa.Array:
-        parts: list[Part] = []
-        for column, write in fields:
-            try:
-                parts += write(arrays[column.name])
-            except InvalidValue as error:
-                raise UnsupportedValue(column.name, error.index, str(error)) from None
-        return together(parts)
-
-    return encode_rows
+def inside(options: Options, name: str) -> Options:
+    """Return the options of the message that the field `name` holds: those of its numbers that are in there."""
+    start = name + PATH
+    numbers = ((field[len(start) :], number) for field, number in options.numbers if field.startswith(start))
+    return replace(options, numbers=tuple(numbers))
 
 
 def _of_column(column: Column, options: Options) -> WriteColumn:
-    write = _field(column, dict(options.numbers)[_ANY], options, _ANY + PATH)
-    return lambda values: (together(write(values)), b"")
+    write = _field(column, dict(options.numbers)[_ANY], inside(options, _ANY))
+    return lambda values: Written(join_parts(write(values)), b"", b"")
 
 
 def _in_order(columns: Columns, options: Options) -> list[tuple[int, Options]]:
-    """Return the places of columns by their numbers, each with options that have its numbers as those of `_ANY`."""
-    numbers = numbered(columns, "", options)
+    """Return the places of columns by their numbers, as Protobuf's own serialisers write them.
+
+    Each has options with its numbers as those of `_ANY`.
+    """
+    numbers = numbered(columns, options)
     ordered = []
     for place in sorted(range(len(columns)), key=lambda place: numbers[columns[place].name]):
         name = columns[place].name
-        inside = [(_ANY + path[len(name) :], at) for path, at in options.numbers if path.startswith(name + PATH)]
-        ordered.append((place, replace(options, numbers=((_ANY, numbers[name]), *inside))))
+        of_column = [(_ANY + PATH + path, number) for path, number in inside(options, name).numbers]
+        ordered.append((place, replace(options, numbers=((_ANY, numbers[name]), *of_column))))
     return ordered
 
 
-BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1), _in_order)
+def _image_options(columns: Columns, options: Options) -> Options:
+    """Return the options of the messages that are given as they are encoded: one of each row, wherever it stands.
+
+    Raises ConfigurationError where the registry's schema has other numbers for them in one place than in another.
+    """
+    found = list(_encoded(columns, options))
+    if any(one != found[0] for one in found):
+        raise ConfigurationError(
+            "the registry's schema numbers the fields of before and after images differently, and here they are one "
+            "message; register the schema under another subject (Kafka_Schema_Registry_Subject_Naming_Strategy)"
+        )
+    return found[0]
 
 
-def _field(column: Column, number: int, options: Options, path: str) -> Write:
+def _encoded(columns: Columns, options: Options) -> Iterator[Options]:
+    for column in columns:
+        if isinstance(column.type, schema.Encoded):
+            yield inside(options, column.name)
+        elif isinstance(column.type, schema.Struct):
+            yield from _encoded(column.type.fields, inside(options, column.name))
+
+
+BY_COLUMN = ByColumn(
+    _of_column, lambda columns, _options: (b"",) * (len(columns) + 1), _in_order, image_options=_image_options
+)
+
+
+def _field(column: Column, number: int, options: Options) -> Write:
+    """Return what writes a field with its tag; options: those of the message in it."""
     if isinstance(column.type, schema.Array) and not column.nullable:
         item = column.type.item
-        return lambda values: _repeated(values, item, number, options, path)
-    wire, write = _writer(column.type, options, path)
+        return lambda values: _repeated(values, item, number, options)
+    wire, write = _writer(column.type, options)
     lead = tag(number, wire)
 
     def of_rows(values: pa.Array) -> list[Part]:
@@ -155,22 +158,22 @@ def _only(part: Part, there: Mask) -> Part:
     return pc.if_else(pa.array(there), pc.fill_null(part, b""), b"")
 
 
-def _writer(kind: Type, options: Options, path: str) -> tuple[int, Write]:
+def _writer(kind: Type, options: Options) -> tuple[int, Write]:
     """Return the wire type, and how values are written after their tag."""
     match kind:
         case schema.Boolean() | schema.Integer():
             return VARINT, lambda values: [varint(ints(values).view(np.uint64))]
         case schema.Float(bits):
             return (I32 if bits == 32 else I64), lambda values: [_fixed(values, bits)]
-        case schema.String() | schema.Bytes():
+        case schema.String() | schema.Bytes() | schema.Encoded():
             return LEN, delimited
         case schema.Interval():
             return LEN, lambda values: delimited(iso_text(values))
         case schema.Struct(fields):
-            return LEN, lambda values: delimited(_struct(values, fields, options, path))
+            return LEN, lambda values: delimited(_struct(values, fields, options))
         case schema.Array(item):
-            [first_number] = numbered((Column(ITEMS, kind),), path, options).values()
-            return LEN, lambda values: delimited(_wrapped(values, item, first_number, options, path + ITEMS + PATH))
+            [first_number] = numbered((Column(ITEMS, kind),), options).values()
+            return LEN, lambda values: delimited(_wrapped(values, item, first_number, inside(options, ITEMS)))
         case schema.Decimal(precision, scale):
             return LEN, lambda values: delimited(decimal(values, precision, scale))
         case schema.Date():
@@ -188,13 +191,13 @@ def _fixed(values: pa.Array, bits: int) -> FixedWidthBytes:
     )
 
 
-def _struct(values: pa.StructArray, fields: Iterable[Column], options: Options, path: str) -> pa.Array:
+def _struct(values: pa.StructArray, fields: Iterable[Column], options: Options) -> pa.Array:
     there = np.flatnonzero(mask(pc.is_valid(values)))
     rows = values.take(pa.array(there)) if values.null_count else values
     columns = tuple(fields)
     arrays = dict(zip((field.name for field in columns), rows.flatten(), strict=True))
     try:
-        encoded = encoder("", columns, options, path)(arrays, {})
+        encoded = BY_COLUMN.encoder(columns, options)(arrays, {})
     except UnsupportedValue as error:
         raise InvalidValue(int(there[error.index]), f"{error.column}: {error}") from None
     if not values.null_count:
@@ -204,13 +207,13 @@ def _struct(values: pa.StructArray, fields: Iterable[Column], options: Options, 
     return encoded.take(pa.array(places, mask=places < 0))
 
 
-def _wrapped(values: pa.Array, item: Type, number: int, options: Options, path: str) -> pa.Array:
+def _wrapped(values: pa.Array, item: Type, number: int, options: Options) -> pa.Array:
     """Return lists, null ones as empty, each in a message of its own."""
     filled = relisted(values, values.flatten()) if values.null_count else values
-    return together(_repeated(filled, item, number, options, path))
+    return join_parts(_repeated(filled, item, number, options))
 
 
-def _repeated(values: pa.Array, item: Type, number: int, options: Options, path: str) -> list[Part]:
+def _repeated(values: pa.Array, item: Type, number: int, options: Options) -> list[Part]:
     null = first(pc.is_null(values))
     if null is not None:
         raise InvalidValue(null, "is null, which a repeated field cannot be; let the column be null (Nullable: true)")
@@ -219,15 +222,15 @@ def _repeated(values: pa.Array, item: Type, number: int, options: Options, path:
     if inside is not None:
         row = pc.list_parent_indices(values)[inside].as_py()
         raise InvalidValue(row, "holds null, which a repeated field cannot; send the column as text (Datatype: text)")
-    wire, write = _writer(item, options, path)
+    wire, write = _writer(item, options)
     try:
         parts = write(items)
     except InvalidValue as error:
         raise InvalidValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
     if wire == LEN:
-        each = together([constant(tag(number, LEN), len(items)), *parts])
+        each = join_parts([constant(tag(number, LEN), len(items)), *parts])
         return [pc.binary_join(relisted(values, each), b"")]
-    packed = pc.binary_join(relisted(values, together(parts)), b"")
+    packed = pc.binary_join(relisted(values, join_parts(parts)), b"")
     length, data = delimited(packed)
     if not isinstance(length, FixedWidthBytes):
         raise TypeError(length)

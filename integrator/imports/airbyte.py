@@ -59,7 +59,7 @@ def read(file: Path) -> Draft:
     draft = Draft("airbyte", "a configuration of Airbyte's Kafka destination")
     draft.remarks.append("The messages of a source connector (airbyte … read), a file for each run.")
     draft.source = {"class": "files", "path": "changes", "dialect": "airbyte"}
-    draft.act("FileFormat", Json=True, Envelope="AIRBYTE")
+    draft.add_action("FileFormat", Json=True, Envelope="AIRBYTE")
     given = found.pop("protocol", None)
     protocol: dict[str, Any] = given if isinstance(given, dict) else {}
     values = {
@@ -74,7 +74,7 @@ def read(file: Path) -> Draft:
     if "test_topic" in values:
         draft.report.ignore("test_topic", f"check --connect --test-topic {values['test_topic']} does the same")
     ours = {key.replace("_", "."): value for key, value in values.items() if key not in ("sync_producer", "test_topic")}
-    producer.take(ours, draft, PREFIX, lambda name: name.replace(".", "_"))
+    producer.import_producer(ours, draft, PREFIX, lambda name: name.replace(".", "_"))
     draft.report.differ(_KEYS)
     return draft
 

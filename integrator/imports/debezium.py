@@ -132,28 +132,28 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     dialect = options.sql_dialect or connector.sql_dialect
     named = None if connector.in_databases else database.lower()
     defined = debezium_captured.Given(options.definitions, dialect, connector.schema, named)
-    tables = debezium_captured.take(config, defined, draft)
+    tables = debezium_captured.import_captured_tables(config, defined, draft)
     of_columns = _take_skipped(config, draft)
     tombstones = config.on("tombstones.on.delete", default=True)
     same = {"db": database, "name": prefix, "connector": given_name(connector)}
-    debezium_columns.take(config, tables, draft)
-    debezium_snapshots.take(config, tables, draft)
-    chain = transforms.take(config, tables, draft, same, tombstones=tombstones)
+    debezium_columns.import_columns(config, tables, draft)
+    debezium_snapshots.import_snapshots(config, tables, draft)
+    chain = transforms.import_transforms(config, tables, draft, same, tombstones=tombstones)
     for table, columns in draft.keys.items():
         for column in columns:
-            draft.act("ColumnProperties", table=table, Name=column, SurrogateKey=True)
+            draft.add_action("ColumnProperties", table=table, Name=column, SurrogateKey=True)
     if not chain.flat and not tombstones:
-        draft.act("Integrate", OnDeleteSendTombstone=False)
+        draft.add_action("Integrate", OnDeleteSendTombstone=False)
     if of_columns and not chain.flat:
-        draft.act("Capture", NoTruncate=True)
-    debezium_formats.take(config, chain, tables, draft)
+        draft.add_action("Capture", NoTruncate=True)
+    debezium_formats.import_format(config, chain, tables, draft)
     if not chain.flat:
         draft.report.differ(_ENVELOPE)
     _take_missing(config, connector, chain, draft)
     names = config.get("database.names").split(",")[0].strip()
     topics = Topics(tuple(filter(None, (prefix, names))), config.get("topic.delimiter", default="."))
     topics.routers = chain.routers
-    debezium_delivery.take(config, topics.take(tables, draft), draft)
+    debezium_delivery.import_delivery(config, topics.take(tables, draft), draft)
     if chain.flat and "Kafka_Schema_Registry" in draft.kafka:
         draft.report.differ("records in the registry are called otherwise than Debezium's: integrator plan shows them")
     for name in config.rest():
@@ -226,7 +226,7 @@ def _take_missing(config: Config, connector: Connector, chain: transforms.Chain,
         draft.report.differ(_OMITTED)
     if chain.flat and connector.sql_dialect in _UNAVAILABLE and (as_null or not chain.deletes):
         placeholder = config.get("unavailable.value.placeholder", default=UNAVAILABLE)
-        draft.act("TableProperties", MissingRepresentationString=placeholder)
+        draft.add_action("TableProperties", MissingRepresentationString=placeholder)
         deletes = "; in deletes too, where Debezium has null" if chain.deletes else ""
         draft.report.differ(f"text that a record leaves out is {placeholder}, as with Debezium{deletes}")
 

@@ -53,7 +53,7 @@ class Given:
     database: str | None
 
 
-def take(config: Config, given: Given, draft: Draft) -> Tables:
+def import_captured_tables(config: Config, given: Given, draft: Draft) -> Tables:
     """Set the channel's tables, which are those that are captured, and their schemas; return them.
 
     Raises ConfigurationError.
@@ -79,10 +79,10 @@ def take(config: Config, given: Given, draft: Draft) -> Tables:
         tables.tables = chosen = [replace(one, name=renamed.get(one.full_name, one.name)) for one in chosen]
     schemas = {table.name: table.schema for table in chosen if table.base_name in bare and table.schema}
     if len(set(schemas.values())) == 1 and len(schemas) == len(chosen):
-        draft.act("TableProperties", group="KAFKA", Schema=next(iter(schemas.values())))
+        draft.add_action("TableProperties", group="KAFKA", Schema=next(iter(schemas.values())))
     else:
         for name, one in schemas.items():
-            draft.act("TableProperties", group="KAFKA", table=name, Schema=one)
+            draft.add_action("TableProperties", group="KAFKA", table=name, Schema=one)
     return tables
 
 
@@ -105,7 +105,7 @@ def _take_names(config: Config, entry: dict[str, Any], given: Given, draft: Draf
             draft.report.todo(f"{key}: {UNDEFINED} says which tables there are: have no others in it")
     databases = items(config.get("database.include.list", _LISTS["database.include.list"]))
     if given.database is None and len(databases) == 1:
-        draft.act("TableProperties", group="KAFKA", Schema=databases[0])
+        draft.add_action("TableProperties", group="KAFKA", Schema=databases[0])
         if "only" in entry:  # MySQL's definitions name no database
             entry["only"] = [one.rpartition(".")[2].lower() for one in entry["only"]]
 

@@ -21,7 +21,7 @@ _BETWEEN_KEYS = re.compile(";")
 _KEYS = "message.key.columns"
 
 
-def take(config: Config, tables: Tables, draft: Draft) -> None:
+def import_columns(config: Config, tables: Tables, draft: Draft) -> None:
     """Add the actions for columns, and report what has no counterpart. Raises ConfigurationError."""
     draft.keys = _keys(config.get(_KEYS), tables, draft)
     for key in ("column.exclude.list", "column.blacklist"):
@@ -38,7 +38,7 @@ def take(config: Config, tables: Tables, draft: Draft) -> None:
             if place in left_out:
                 draft.report.ignore(f"{rule.shown}: {table.full_name}.{column}", "the column is left out")
             elif before == rule.key:
-                masks.take(Masked(table, column, rule, of_key=column in key_of(table, draft)), draft)
+                masks.import_mask(Masked(table, column, rule, of_key=column in key_of(table, draft)), draft)
             else:
                 draft.report.ignore(f"{rule.shown}: {table.full_name}.{column}", f"{masks.shown(before)} masks it")
 
@@ -55,7 +55,7 @@ def absent(draft: Draft, table: Table, column: str, key: str) -> None:
             f"of the key, and so in the messages too, where {key} left it in keys alone", f"{table.full_name}.{column}"
         )
     else:
-        draft.act("ColumnProperties", group="KAFKA", table=table.name, Name=column, Absent=True)
+        draft.add_action("ColumnProperties", group="KAFKA", table=table.name, Name=column, Absent=True)
 
 
 def _columns(text: str, key: str, tables: Tables, draft: Draft) -> Iterator[tuple[Table, str]]:

@@ -72,7 +72,7 @@ def take_registry(config: Config, kind: str, draft: Draft) -> None:
     if given.get("apicurio.registry.url") and not given.get("schema.registry.url"):
         url = f"{url.partition('/apis/')[0]}/apis/ccompat/v7"
         draft.report.differ("Apicurio's registry is reached as Confluent's is: messages have Confluent's prefix")
-    kafka["Kafka_Schema_Registry"] = registry_access.take(url, "value.converter.schema.registry.url", draft)
+    kafka["Kafka_Schema_Registry"] = registry_access.import_url(url, "value.converter.schema.registry.url", draft)
     kafka["Kafka_Schema_Registry_Format"] = REGISTRY[kind][0]
     if REGISTRY[kind][0] != "JSON":  # which leaves missing values out
         kafka["Missing_Values"] = "NULL"

@@ -20,7 +20,7 @@ _ERRORS = ("errors.log.enable", "errors.log.include.messages")
 _TOLERANT = "errors.tolerance=all: rejected records are only counted; errors.deadletterqueue.topic.name keeps them"
 
 
-def take(config: Config, topics: Sequence[str], draft: Draft) -> None:
+def import_delivery(config: Config, topics: Sequence[str], draft: Draft) -> None:
     """Set the producer, how topics are created, and what becomes of errors. topics: those that are known."""
     draft.kafka["Kafka_Message_Compress"] = "NONE"  # Java's producer's default
     draft.kafka["Kafka_Partitioner"] = "murmur2_random"
@@ -28,7 +28,7 @@ def take(config: Config, topics: Sequence[str], draft: Draft) -> None:
         draft.more["delivery"] = "exactly_once"
     overrides = config.below("producer.override.")
     overrides.pop("bootstrap.servers", None)
-    producer.take(overrides, draft, PREFIX, "producer.override.{}".format)
+    producer.import_producer(overrides, draft, PREFIX, "producer.override.{}".format)
     _take_topics(config, topics, draft)
     errors: dict[str, Any] = {"tolerance": "all"} if config.get("errors.tolerance").lower() == "all" else {}
     if errors:

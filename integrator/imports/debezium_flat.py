@@ -34,7 +34,9 @@ _OTHERS = {"route.by.field": "a table has one topic: Integrate Topic"} | dict.fr
 _COMMIT = "it is the time of the commit, for what is sent again is the same"
 
 
-def take(key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, str], *, tombstones: bool) -> bool:
+def import_flattening(
+    key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, str], *, tombstones: bool
+) -> bool:
     """Add the actions for flattened rows; return whether these are sent of deletes.
 
     source: what is the same in all rows, such as db and connector. tombstones: whether the connector sends them.
@@ -44,15 +46,15 @@ def take(key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, 
     prefix = given.get("add.fields.prefix", "__")
     if mode in _WITH_DELETES:
         deleted = {"Name": _FLAG, "Extra": True, "Datatype": "varchar", "Length": 5, "TimeKey": True}
-        draft.act("ColumnProperties", **deleted, IntegrateExpression=_DELETED)
-        draft.act("Capture", NoBeforeUpdate=True, NoTruncate=True)
+        draft.add_action("ColumnProperties", **deleted, IntegrateExpression=_DELETED)
+        draft.add_action("Capture", NoBeforeUpdate=True, NoTruncate=True)
     for field, name in _added(given.get("add.fields", ""), prefix):
         datatype, expression = _value(field, source)
         if expression is None:
             draft.report.todo(f"{key}.add.fields: {field} is not added: {datatype}")
             continue
         sizes: dict[str, Any] = {"Datatype": datatype, "IntegrateExpression": expression}
-        draft.act("ColumnProperties", Name=name, Extra=True, **sizes)
+        draft.add_action("ColumnProperties", Name=name, Extra=True, **sizes)
         if field.endswith(("ts_ms", "ts_us")):
             draft.report.differ(_COMMIT, name)
     headers = []
@@ -65,7 +67,7 @@ def take(key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, 
             headers.append(f"{name}={expression.strip(chr(39))}")
     integrate["MessageHeaders"] = ";".join(headers) or None
     if any(value is not None for value in integrate.values()):
-        draft.act("Integrate", **integrate)
+        draft.add_action("Integrate", **integrate)
     for name in given:
         if name not in _KNOWN:
             draft.report.todo(f"{key}.{name} is not followed: {_OTHERS.get(name, 'no counterpart is known')}")

@@ -18,7 +18,7 @@ from integrator.imports.draft import Draft
 from integrator.schema import Bytes, Column, Decimal, Interval, String
 
 
-def take(config: Config, chain: Chain, tables: Tables, draft: Draft) -> None:
+def import_format(config: Config, chain: Chain, tables: Tables, draft: Draft) -> None:
     """Set the format of values and keys."""
     value, key = converters.of(config, "value", draft), converters.of(config, "key", draft)
     of_file: dict[str, Any] = {}
@@ -31,8 +31,8 @@ def take(config: Config, chain: Chain, tables: Tables, draft: Draft) -> None:
         draft.report.ignore("value.converter.decimal.format", "it is JsonConverter's")
     of_file |= {} if chain.flat else {"Envelope": "DEBEZIUM"}
     if of_file:
-        draft.act("FileFormat", **of_file)
-    keys.take(config, chain.key_field, key, tables, draft)
+        draft.add_action("FileFormat", **of_file)
+    keys.import_message_keys(config, chain.key_field, key, tables, draft)
     converters.report_keys(config, draft)
     _take_values(config, value, chain, tables, draft)
 
@@ -46,10 +46,10 @@ def _take_values(config: Config, kind: str, chain: Chain, tables: Tables, draft:
         case "string" if json:
             draft.kafka["Json_Decimals"] = "TEXT"
         case "string" if decimals or not tables.known:
-            draft.act("ColumnProperties", DatatypeMatch="decimal", Datatype="text")
+            draft.add_action("ColumnProperties", DatatypeMatch="decimal", Datatype="text")
         case "double" if decimals or not tables.known:
             double = "sql: cast({{hvr_col_name}} as double)"
-            draft.act("ColumnProperties", DatatypeMatch="decimal", Datatype="double", IntegrateExpression=double)
+            draft.add_action("ColumnProperties", DatatypeMatch="decimal", Datatype="double", IntegrateExpression=double)
         case "precise" if config.get("value.converter.decimal.format").upper() == "NUMERIC" and json:
             draft.kafka["Json_Decimals"] = "NUMERIC"
     for table in tables.tables:
@@ -60,7 +60,7 @@ def _take_values(config: Config, kind: str, chain: Chain, tables: Tables, draft:
     match config.get("binary.handling.mode", default="bytes").lower():
         case "hex" if blobs or not tables.known:
             text = "sql: encode({{hvr_col_name}}, 'hex')"
-            draft.act("ColumnProperties", DatatypeMatch="blob", Datatype="text", IntegrateExpression=text)
+            draft.add_action("ColumnProperties", DatatypeMatch="blob", Datatype="text", IntegrateExpression=text)
         case "base64" if blobs and (has_schema or not json):
             draft.report.differ(
                 "bytes are bytes in schemas, and the JSON has base64 all the same", "binary.handling.mode"
@@ -83,18 +83,18 @@ def _take_times(config: Config, chain: Chain, draft: Draft) -> None:
     if mode == "connect":
         if names_times:
             draft.kafka["Json_Times"] = "CONNECT"
-        draft.act("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=3)
-        draft.act("TableProperties", CoerceErrorPolicy="SILENT", CoerceErrorType="ROUNDING")
+        draft.add_action("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=3)
+        draft.add_action("TableProperties", CoerceErrorPolicy="SILENT", CoerceErrorType="ROUNDING")
         draft.report.differ("times with zone are Connect's Timestamp here, not text", "time.precision.mode=connect")
         return
     if chain.flat and names_times:
         draft.kafka["Json_Times"] = "DEBEZIUM"
     match mode:
         case "adaptive_time_microseconds" | "microseconds":
-            draft.act("ColumnProperties", DatatypeMatch="time", Datatype="time", Precision=6)
+            draft.add_action("ColumnProperties", DatatypeMatch="time", Datatype="time", Precision=6)
             if mode == "microseconds":
-                draft.act("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=6)
+                draft.add_action("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=6)
         case "nanoseconds":
-            draft.act("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=9)
+            draft.add_action("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=9)
         case "isostring":
             draft.report.differ("times are numbers, as with adaptive; those with zone are text", "time.precision.mode")

@@ -24,7 +24,7 @@ _TEXTS = {"KAFKA_AVRO_SCHEMA": "KAFKA_AVRO", "KAFKA_JSON_SCHEMA": "KAFKA_JSON", 
 """What writes a text as these write the text of one column."""
 
 
-def take(config: Config, field: str, kind: str, tables: Tables, draft: Draft) -> None:
+def import_message_keys(config: Config, field: str, kind: str, tables: Tables, draft: Draft) -> None:
     """Set how keys are written; tables without a key have none, as in Debezium. field: of ExtractField$Key."""
     registry = "Kafka_Schema_Registry" in draft.kafka
     integrate: dict[str, Any] = {}
@@ -52,14 +52,14 @@ def _take_keyed(integrate: dict[str, Any], tables: Tables, draft: Draft) -> None
     """Have keys in all tables but those without one, which have neither keys nor tombstones in Debezium."""
     bare = [one.name for one in tables.tables if tables.known and not key_of(one, draft)]
     subject = {"KeySubjectStrategy": integrate.pop("KeySubjectStrategy", None)} if bare else {}
-    draft.act("Integrate", **integrate)
+    draft.add_action("Integrate", **integrate)
     erases = any(one.get("OnDeleteSendTombstone") for one in draft.actions)
     for table in tables.tables:
         if table.name in bare:
             none = {"MessageKeySerializer": "NONE", "OnDeleteSendTombstone": False if erases else None}
-            draft.act("Integrate", group="KAFKA", table=table.name, **none)
+            draft.add_action("Integrate", group="KAFKA", table=table.name, **none)
         elif subject.get("KeySubjectStrategy"):
-            draft.act("Integrate", group="KAFKA", table=table.name, **subject)
+            draft.add_action("Integrate", group="KAFKA", table=table.name, **subject)
 
 
 def _strategy(config: Config, part: str) -> str:
@@ -111,4 +111,4 @@ def _key_of(table: Table, draft: Draft, *, tombstones: bool, **written: str) -> 
     if not tombstones:
         draft.report.differ("there are no tombstones: the key is not of that column alone", f"table {table.name}")
     erases = None if tombstones else False
-    draft.act("Integrate", group="KAFKA", table=table.name, **written, OnDeleteSendTombstone=erases)
+    draft.add_action("Integrate", group="KAFKA", table=table.name, **written, OnDeleteSendTombstone=erases)

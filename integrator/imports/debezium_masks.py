@@ -105,7 +105,7 @@ def rules(keys: Iterable[str]) -> list[Rule]:
     return sorted(found, key=lambda rule: (("mask", "hash", "cut").index(rule.kind), rule.size))
 
 
-def take(one: Masked, draft: Draft) -> None:
+def import_mask(one: Masked, draft: Draft) -> None:
     """Have a column's values masked or cut; leave it out where that cannot be. Raises ConfigurationError."""
     rule = one.rule
     if rule.kind == "cut":
@@ -122,14 +122,14 @@ def take(one: Masked, draft: Draft) -> None:
 
 def replaced(draft: Draft, table: Table, column: str, **parameters: Any) -> None:
     """Have something else in the place of a column's value, for keys and headers too."""
-    draft.act("ColumnProperties", table=table.name, Name=column, **parameters)
+    draft.add_action("ColumnProperties", table=table.name, Name=column, **parameters)
 
 
 def _leave_out(one: Masked, draft: Draft, why: str) -> None:
     """Leave a column out, which is not to be sent as it is; one of the key cannot be."""
     if not one.of_key:
         draft.report.todo(f"{why}: left out; remove Absent to send it as it is", one.name)
-        draft.act("ColumnProperties", group="KAFKA", table=one.table.name, Name=one.column, Absent=True)
+        draft.add_action("ColumnProperties", group="KAFKA", table=one.table.name, Name=one.column, Absent=True)
     elif isinstance(one.type, String) and one.type.role in _TEXT_ROLES:
         raise _of_key(one, why)
     else:

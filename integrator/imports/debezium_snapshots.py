@@ -15,7 +15,7 @@ _PARTS = 2
 """Names in schema.table."""
 
 
-def take(config: Config, tables: Tables, draft: Draft) -> None:
+def import_snapshots(config: Config, tables: Tables, draft: Draft) -> None:
     """Report the tables that a snapshot read by a statement."""
     listed = items(config.get(_KEY))
     for name in dict.fromkeys((*listed, *config.below(f"{_KEY}."))):

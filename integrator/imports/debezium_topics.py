@@ -97,7 +97,7 @@ class Topics:
         draft.kafka["Kafka_Default_Topic"] = template
         for table, topic in known:
             if _filled(template, table) != topic:
-                draft.act("Integrate", group="KAFKA", table=table.name, Topic=topic)
+                draft.add_action("Integrate", group="KAFKA", table=table.name, Topic=topic)
         return sorted({topic for _, topic in known}) if tables.known else []
 
 

@@ -55,7 +55,9 @@ class Chain:
     deletes: bool = False
 
 
-def take(config: Config, tables: Tables, draft: Draft, source: Mapping[str, str], *, tombstones: bool) -> Chain:
+def import_transforms(
+    config: Config, tables: Tables, draft: Draft, source: Mapping[str, str], *, tombstones: bool
+) -> Chain:
     """Add the actions for transforms. source: what is the same in all events; tombstones: whether there are some."""
     chain = Chain(flat=False, routers=[])
     for name in filter(None, map(str.strip, config.get("transforms").split(","))):
@@ -66,7 +68,7 @@ def take(config: Config, tables: Tables, draft: Draft, source: Mapping[str, str]
         match kind:
             case "ExtractNewRecordState":
                 chain.flat = True
-                chain.deletes = debezium_flat.take(key, given, draft, source, tombstones=tombstones)
+                chain.deletes = debezium_flat.import_flattening(key, given, draft, source, tombstones=tombstones)
             case "RegexRouter":
                 regex, new = given.get("regex", ""), given.get("replacement", "")
                 chain.routers.append(router(key, regex, new, predicate, draft))
@@ -107,7 +109,7 @@ def _take_fields(kind: str, key: str, given: Mapping[str, str], tables: Tables, 
     for pair in _names(given.get("renames", "")):
         old, _, new = pair.partition(":")
         for name in _having(tables, old):
-            draft.act("ColumnProperties", group="KAFKA", table=name, Name=old, BaseName=new)
+            draft.add_action("ColumnProperties", group="KAFKA", table=name, Name=old, BaseName=new)
     masked = _names(given.get("fields", "")) if kind == "MaskField$Value" else []
     for name in masked:
         _mask(name, given.get("replacement"), key, tables, draft)
@@ -119,7 +121,7 @@ def _take_fields(kind: str, key: str, given: Mapping[str, str], tables: Tables, 
     for name, value in given.items():
         if name == "static.field":
             text = "'" + given.get("static.value", "").replace("'", "''") + "'"
-            draft.act("ColumnProperties", Name=value, Extra=True, Datatype="varchar", IntegrateExpression=text)
+            draft.add_action("ColumnProperties", Name=value, Extra=True, Datatype="varchar", IntegrateExpression=text)
         elif name in ("topic.field", "partition.field", "offset.field", "timestamp.field"):
             draft.report.differ("consumers find it in the message itself", f"{key}.{name}")
 

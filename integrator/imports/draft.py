@@ -63,7 +63,7 @@ class Draft:
     """The columns that are taken for the key of a table, in the place of its own."""
     guessed: bool = False
 
-    def act(self, action: str, **parameters: Any) -> None:
+    def add_action(self, action: str, **parameters: Any) -> None:
         """Add an action; a parameter that is None is not given. What one of the same scope says stands together."""
         given = {key: value for key, value in parameters.items() if value is not None}
         scope = {"action": action, **{key: given.pop(key) for key in SCOPE if key in given}}

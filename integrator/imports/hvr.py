@@ -60,7 +60,7 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
     draft.source_name, draft.kafka_name = places.source, places.kafka
     _take_source(hub.locations.get(places.source, {}), places, draft)
     draft.kafka["group"] = places.kafka_group
-    hvr_kafka.take(places.kafka, hub.locations.get(places.kafka, {}), options.brokers, draft)
+    hvr_kafka.import_kafka_location(places.kafka, hub.locations.get(places.kafka, {}), options.brokers, draft)
     for name in groups:
         if name not in (places.source, places.kafka):
             kind = hub.locations.get(name, {}).get("Class", "unknown class")
@@ -72,7 +72,7 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
     for table in channel.tables.values():
         if table.group != GENERAL:
             draft.table_groups.setdefault(table.group, []).append(table.name)
-    hvr_actions.take(hub, channel, places, draft)
+    hvr_actions.import_actions(hub, channel, places, draft)
     settle(draft, timezone)
     return drafts.write(draft, options.channel, timezone)
 

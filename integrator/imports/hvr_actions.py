@@ -72,7 +72,7 @@ class Places:
         return "kafka" if scope in (self.kafka, self.kafka_group) else ""
 
 
-def take(hub: HvrHub, channel: HvrChannel, places: Places, draft: Draft) -> None:
+def import_actions(hub: HvrHub, channel: HvrChannel, places: Places, draft: Draft) -> None:
     """Add the actions of a channel, and note what has no counterpart."""
     for action in (*hub.actions, *channel.actions):
         side = places.side(action.location)
@@ -126,7 +126,7 @@ def _taken(action: HvrAction, side: str, places: Places, draft: Draft) -> dict[s
     for hvr_name, value in action.parameters.items():
         name = _RENAMED.get(hvr_name, hvr_name)
         if action.kind == "Integrate" and name == "Coalesce":
-            draft.act("Capture", group=places.source_group, table=_table(action), Coalesce=True)
+            draft.add_action("Capture", group=places.source_group, table=_table(action), Coalesce=True)
         elif name in model.model_fields:
             given[name] = _value(value, model.model_fields[name].annotation)
         else:

@@ -32,7 +32,7 @@ _REASONS = {
 _PEM = "-----BEGIN "
 
 
-def take(name: str, given: dict[str, Any], brokers: str | None, draft: Draft) -> None:
+def import_kafka_location(name: str, given: dict[str, Any], brokers: str | None, draft: Draft) -> None:
     """Set the properties of the Kafka location, and note those that have no counterpart."""
     kafka, properties = draft.kafka, {key: value for key, value in given.items() if key != "Class"}
     found = _brokers(brokers or properties.pop("Kafka_Brokers", None))
@@ -54,7 +54,7 @@ def take(name: str, given: dict[str, Any], brokers: str | None, draft: Draft) ->
             kafka[key] = draft.secret(f"location {name}: {key}", key.upper(), None)
         elif key == "Kafka_Schema_Registry":
             urls = value if isinstance(value, list) else [str(value)]
-            kafka[key] = registry_access.take(",".join(map(str, urls)), f"location {name}: {key}", draft)
+            kafka[key] = registry_access.import_url(",".join(map(str, urls)), f"location {name}: {key}", draft)
         elif key in _FILES:
             _take_file(name, key, str(value), draft)
         elif key in _OURS:

@@ -63,7 +63,7 @@ class _Property:
     prefix: str
 
 
-def take(given: Mapping[str, str], draft: Draft, prefix: str, label: Callable[[str], str] = str) -> None:
+def import_producer(given: Mapping[str, str], draft: Draft, prefix: str, label: Callable[[str], str] = str) -> None:
     """Put a producer's properties where they belong; report those that have no counterpart.
 
     prefix: of the names of environment variables that secrets are given in. label: what a property is called in the

@@ -15,7 +15,7 @@ _INFO = re.compile(r"((?:\$\{[^}]*\}|(?!\$\{)[^:])*)(?::(.*))?", re.DOTALL)
 """user:password; a reference has colons of its own."""
 
 
-def take(text: str, key: str, draft: Draft) -> str | list[str]:
+def import_url(text: str, key: str, draft: Draft) -> str | list[str]:
     """Return the registry's URL, or its URLs, without users; the first user that stands in one is set."""
     urls = []
     for url in filter(None, map(str.strip, text.split(","))):

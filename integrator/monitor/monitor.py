@@ -27,7 +27,7 @@ _READY = frozenset({"integrating", "waiting", "waiting for a refresh", "suspende
 
 
 @dataclass
-class Seen:
+class ChannelStatus:
     """What was seen of one channel since the process started."""
 
     plan: Plan
@@ -55,7 +55,7 @@ class Monitor(Observer):
         self.metrics = Metrics()
         self._lock = threading.Lock()
         self.started = time.time()
-        self.channels = {plan.channel: Seen(plan, _backlog(plan)) for plan in plans}
+        self.channels = {plan.channel: ChannelStatus(plan, _backlog(plan)) for plan in plans}
         for name, seen in self.channels.items():
             self.metrics.begin(name, seen.backlog.now)
 
@@ -133,7 +133,7 @@ def _backlog(plan: Plan) -> Backlog:
     return Backlog(Path(plan.state).absolute(), lambda: plan.changes.listing(plan.recipe.read.path, plan.delay))
 
 
-def _status(name: str, seen: Seen) -> dict[str, Any]:
+def _status(name: str, seen: ChannelStatus) -> dict[str, Any]:
     tables: dict[str, list[str]] = {}
     for table in seen.plan.recipe.tables:
         tables.setdefault(table.topic, []).append(table.table.name)

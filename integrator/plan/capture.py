@@ -140,7 +140,7 @@ def _expression(parameters: TableParameters, column: Column, in_records: Table) 
         parts = parse(text, in_records, "CaptureExpression", own if in_records.column(own) else "")
         engine.check(parts, in_records, column.type)
     except ExpressionError as error:
-        report(at_source.places["CaptureExpression"], "CaptureExpression", str(error))
+        report(at_source.places["CaptureExpression"], "CaptureExpression", error.reason)
         return ()
     return parts
 

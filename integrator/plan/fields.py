@@ -11,6 +11,7 @@ from integrator.channel.merge import Parameters
 from integrator.channel.problems import Report
 from integrator.channel.reader import Path_
 from integrator.contracts.table_recipe import Coercion, Field
+from integrator.errors import Reason
 from integrator.expressions.parse import as_text, parse
 from integrator.expressions.parts import Part
 from integrator.expressions.substitutions import ExpressionError
@@ -26,11 +27,11 @@ NEEDS_DATATYPE = ("Length", "Precision", "Scale", "Nullable")
 def _at_column(scope: ChannelScope, places: Mapping[str, int], own: Table) -> Report:
     """Return what takes the problems of a column, and puts them at the action that sets the parameter, or another."""
 
-    def report(parameter: str, text: str, table: str = own.name) -> None:
+    def report(parameter: str, reason: str | Reason, table: str = own.name) -> None:
         path: Path_ = scope.definition(table)  # where no action speaks of the column
         if places:
             path = ("actions", places.get(parameter, next(iter(places.values()))), parameter)
-        scope.problems.add(path, text, table)
+        scope.problems.add(path, reason, table)
 
     return report
 
@@ -72,7 +73,7 @@ def _extra_fields(table: Table, columns: ColumnParameters, rules: Rules, scope: 
             continue
         if not values.Extra:
             accepted = "a new one needs Extra: true and a Datatype; its columns are"
-            report("Name", f"{name!r} is no column; {scope.column_meant(name, table, accepted)}")
+            report("Name", scope.no_column(name, table, accepted))
         elif values.Datatype is None and not values.SoftDelete:
             report(
                 "Extra", f"the Extra column {name!r} needs a Datatype or SoftDelete; for text write Datatype: varchar"
@@ -99,7 +100,9 @@ def _check_some_are_sent(fields: list[Field], columns: ColumnParameters, table: 
         absent = [column.places["Absent"] for column in columns.values() if column.values.Absent]
         text = "all columns are absent, and nothing of a row would be sent; send one, or leave the table out: "
         text += f"{{action: TableProperties, table: {table.name}, Absent: true}}"
-        scope.problems.add_at(absent[-1] if absent else None, "Absent", text, table.name)
+        scope.problems.add_at(
+            absent[-1] if absent else None, "Absent", Reason(text, "all columns are absent"), table.name
+        )
 
 
 def _check_column(values: ColumnProperties, column: Column, key: tuple[str, ...], report: Report) -> None:
@@ -190,7 +193,8 @@ def _check_datatype_is_beside(column: Column | None, context: _Context) -> None:
     if context.given.values.Datatype is None:
         for parameter in NEEDS_DATATYPE:
             if parameter in context.given.places:
-                context.report(parameter, f"{parameter} needs a Datatype beside it; {_present(column)}")
+                text = f"{parameter} needs a Datatype beside it"
+                context.report(parameter, Reason(f"{text}; {_present(column)}", text))
 
 
 def _check_has_value(name: str, column: Column | None, values: ColumnProperties, report: Report) -> None:
@@ -218,7 +222,7 @@ def _expression(name: str, column: Column | None, declared: Type, context: _Cont
         check_expression(name, expression, declared, table)
         expression = as_text(expression) if isinstance(declared, schema.String) else expression
     except ExpressionError as error:
-        context.report("IntegrateExpression", str(error))
+        context.report("IntegrateExpression", error.reason)
     return expression
 
 

@@ -14,6 +14,7 @@ from integrator.channel.merge import Target, merge, of_kind
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import SENSITIVE, TOO_SHORT, is_too_short
+from integrator.errors import Reason
 from integrator.names.units import Unit, in_unit
 from integrator.plan import brokers, kafka_access
 from integrator.plan.kafka_properties import extra_properties
@@ -91,9 +92,10 @@ class _Variables:
     places: Mapping[str, int]
     problems: Problems
 
-    def report(self, parameter: str, text: str, table: str = "") -> None:
+    def report(self, parameter: str, reason: str | Reason, table: str = "") -> None:
         """Add a problem of a variable."""
-        self.problems.add(("actions", self.places[parameter], "Value"), f"{parameter}: {text}", table)
+        text = f"{parameter}: {Reason.of(reason).text}"
+        self.problems.add(("actions", self.places[parameter], "Value"), text, table)
 
     def number(self, variable: str, default: int, least: int, most: int) -> int:
         """Return a variable's number, or the default where it is not set or wrong, which is reported."""

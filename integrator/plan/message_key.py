@@ -138,7 +138,7 @@ def _parsed(
         parts = parse(text, table, parameter)
         sql_types.check(parts, table, schema.String())
     except ExpressionError as error:
-        report(parameter, str(error), table.name)
+        report(parameter, error.reason, table.name)
         return ()
     for part in parts:
         column = table.column(part.name) if isinstance(part, ColumnValue) else None

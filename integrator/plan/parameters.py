@@ -15,6 +15,7 @@ from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, named
 from integrator.channel.reader import Path_
 from integrator.contracts.message_format import MessageFormat
+from integrator.errors import Reason
 from integrator.names import listed, nearest
 from integrator.plan.datatype_match import matcher
 from integrator.schema import Table
@@ -68,8 +69,8 @@ class ChannelScope:
             self.owners[name] = tuple(one.name for one in self.tables if one.column(name) is not None)
         return self.owners[name]
 
-    def column_meant(self, name: str, table: Table, accepted: str) -> str:
-        """Return which column may be meant by a name that `table` has not, or that of another table.
+    def no_column(self, name: str, table: Table, accepted: str) -> Reason:
+        """Return that a name is no column of a table, and which one may be meant, of this table or another.
 
         accepted: what to write where none is, and the table's columns follow.
         """
@@ -77,7 +78,9 @@ class ChannelScope:
             self.elsewhere[name] = self._column_elsewhere(name)
         columns = [column.name for column in table.columns]
         near = nearest(name, columns)
-        return f"do you mean {near}?" if near else self.elsewhere[name] or listed(columns, accepted)
+        meant = f"do you mean {near}?" if near else self.elsewhere[name] or listed(columns, accepted)
+        text = f"{name!r} is no column"
+        return Reason(f"{text}; {meant}", text, narrows=not near and bool(self.having(name)))
 
     def _column_elsewhere(self, name: str) -> str:
         """Return which other tables have a column, or one that is like it; nothing where none does."""
@@ -153,9 +156,9 @@ class TableScope:
             return False
         return any(scopes.holds(action, channel, other) for other in self.scope.having(name))
 
-    def report(self, place: int | None, parameter: str, text: str) -> None:
+    def report(self, place: int | None, parameter: str, reason: str | Reason) -> None:
         """Add a problem of a parameter of the action at `place`."""
-        self.scope.problems.add_at(place, parameter, text, self.table.name)
+        self.scope.problems.add_at(place, parameter, reason, self.table.name)
 
 
 @dataclass(frozen=True)

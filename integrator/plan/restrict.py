@@ -39,7 +39,7 @@ def _condition(given: TableScope, in_records: Table) -> Sql | None:
         condition = sql(text[len(SQL) :].strip() if is_prefixed else text, in_records, "CaptureExpression")
         engine.check_condition(condition, in_records)
     except ExpressionError as error:
-        given.report(restrict.places["CaptureCondition"], "CaptureCondition", str(error))
+        given.report(restrict.places["CaptureCondition"], "CaptureCondition", error.reason)
         return None
     return condition
 
@@ -56,7 +56,7 @@ def _addresses(given: TableScope, in_records: Table) -> tuple[Part, ...]:
         addresses = parse(restrict.values.AddressTo, in_records, "AddressTo")
         engine.check(addresses, in_records, schema.String())
     except ExpressionError as error:
-        given.report(restrict.places["AddressTo"], "AddressTo", str(error))
+        given.report(restrict.places["AddressTo"], "AddressTo", error.reason)
         return ()
     return addresses
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Literal
 
 from integrator.channel.reader import Path_
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.recipe import Messages, Read, Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Coercion, Field, TableRecipe
 from integrator.encode import messages
 from integrator.encode.messages import format_of
+from integrator.errors import Reason
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.names import meant
@@ -177,10 +178,10 @@ def _check_supported(scope: ChannelScope, table: TableRecipe, places: Mapping[st
     """Add a problem for what the format cannot write, with a remedy. places: of columns that actions make."""
     fmt, layout, name = format_of(scope.layout), scope.layout, table.table.name
     probe = Recipe(Read(), (table,), Messages(scope.channel.channel, scope.cap_loc, layout))
-    columns, options = messages.columns(table, probe, Shape()), messages.options_of(table, probe)
+    columns, options = messages.columns(table, probe, PresentFields()), messages.options_of(table, probe)
 
-    def report(text: str, column: str = "") -> None:
-        scope.problems.add(places.get(column, scope.definition(name)), text, name)
+    def report(reason: str | Reason, column: str = "") -> None:
+        scope.problems.add(places.get(column, scope.definition(name)), reason, name)
 
     record = messages.record(table, probe)
     unnamed = fmt.record_refusal(record)
@@ -188,7 +189,8 @@ def _check_supported(scope: ChannelScope, table: TableRecipe, places: Mapping[st
         report(f"{layout.format}, record {record}: {unnamed}")
     for column, why in refusals(fmt, columns, options):
         action = f"{{action: ColumnProperties, table: {name}, Name: {column}, BaseName: …}}"
-        report(f"column {column}, {layout.format}: {why.replace('(BaseName)', action)}", column)
+        text = f"column {column}, {layout.format}: {why}"
+        report(Reason(text.replace("(BaseName)", action), text), column)
     for twice in _twice(columns, table, layout):
         report(f"column {twice}: another would have the same name; choose another BeforeUpdateColumns", twice)
     if options.binary == "COPY" and _is_recoded(layout):

@@ -11,6 +11,7 @@ from integrator.channel.problems import Report
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.table_recipe import Field, KeyRecipe
 from integrator.encode.envelopes import ENVELOPES
+from integrator.errors import Reason
 from integrator.expressions.parts import ColumnValue, Op, Part
 from integrator.schema import Array, Bytes, Column, Struct, Table, Timestamp
 
@@ -52,7 +53,8 @@ def tombstones_of(integrate: Integrate, keys: Keys, layout: MessageFormat, repor
     if missing or (wanted and _runs_together(key.expression, len(table.key))):
         lacks = f"the message key lacks {', '.join(missing) or 'separators'}"
         text = f"a tombstone would erase rows that were not deleted; {lacks}: {_remedy(keys, missing)}"
-        report("OnDeleteSendTombstone", f"{text}, or set OnDeleteSendTombstone: false", table.name)
+        reason = Reason(f"{text}, or set OnDeleteSendTombstone: false", "rows that were not deleted")
+        report("OnDeleteSendTombstone", reason, table.name)
     return wanted
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from integrator.channel.reader import Path_
+from integrator.errors import Reason
 from integrator.expressions.parse import constant_text, parse
 from integrator.expressions.substitutions import ExpressionError
 from integrator.names import meant
@@ -31,13 +32,13 @@ def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | N
     try:
         topic = constant_text(parse(template, table, "topic"), values)
     except ExpressionError as error:
-        scope.problems.add(place, str(error), table.name)
+        scope.problems.add(place, error.reason, table.name)
         return ""
     if not TOPIC.fullmatch(topic) or topic in (".", ".."):
         written = re.sub(r"[^a-zA-Z0-9._-]+", "-", topic)
         text = f"Kafka accepts no such topic; it would be {topic!r}, and accepted are 1 to 249 of a-z A-Z 0-9 . _ -"
         text += f", such as {written}" if TOPIC.fullmatch(written) and written != topic else ""
-        scope.problems.add(place, text, table.name)
+        scope.problems.add(place, Reason(text, "no topic"), table.name)
     return topic
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch, Segment
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, FileSummary
 from integrator.contracts.operations import INSERT, TRUNCATE
@@ -95,7 +95,7 @@ class _Task:
         temporary.write_text(str(self._count), encoding="ascii")
         temporary.replace(path)
 
-    def _changes(self, batch: pa.RecordBatch) -> Changes:
+    def _changes(self, batch: pa.RecordBatch) -> ChangeBatch:
         size, at = batch.num_rows, np.arange(self._count, self._count + batch.num_rows)
         truncate = self._rows.number == 0
         chunk = at // MAX_ROWS_IN_TRANSACTION
@@ -104,11 +104,10 @@ class _Task:
         segment = pc.binary_join_element_wise(number, hexadecimal(parts, _PART_DIGITS), "")
         commit = pa.repeat(self._rows.commit, size)
         placed = self._rows.commit != BEGINNING
-        return Changes(
-            table=self._rows.table,
+        columns = {column.name: self._typed(batch, column) for column in self._table.in_source.columns}
+        return ChangeBatch(
             file=f"refresh of {self._rows.table}",
-            columns={column.name: self._typed(batch, column) for column in self._table.in_source.columns},
-            missing={},
+            segments=(Segment((self._rows.table,), (size,), columns),),
             op=pa.array(np.full(size, TRUNCATE if truncate else INSERT, np.int8)),
             integ_seq=integ_seq(commit, segment, at % MAX_ROWS_IN_TRANSACTION),
             tx_seq=commit if placed else pa.nulls(size, pa.string()),

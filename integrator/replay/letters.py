@@ -41,7 +41,7 @@ class Letter:
 
 
 @dataclass(frozen=True)
-class Found:
+class LettersFound:
     """What a dead letter topic has: letters of this channel, and how many messages are no whole letter of it."""
 
     letters: tuple[Letter, ...]
@@ -49,7 +49,7 @@ class Found:
     incomplete: int = 0
 
 
-def read(plan: Plan, begin: Begin) -> Found:
+def read(plan: Plan, begin: Begin) -> LettersFound:
     """Return the letters of a channel's dead letter topic. Raises EnvironmentFault, or DeliveryError."""
     producer, topic = plan.recipe.send.producer, plan.recipe.tolerance.topic
     if topics.missing(producer, [topic]):
@@ -57,7 +57,7 @@ def read(plan: Plan, begin: Begin) -> Found:
     return found_in(read_back(plan.brokers, [topic], begin, client_properties(producer)), plan.channel)
 
 
-def found_in(messages: Iterable[Received], channel: str) -> Found:
+def found_in(messages: Iterable[Received], channel: str) -> LettersFound:
     """Return the letters that messages of a dead letter topic make.
 
     They are in the order of their source as far as it is known: in the order in which they were sent, and within a
@@ -84,7 +84,7 @@ def found_in(messages: Iterable[Received], channel: str) -> Found:
         if number == count:
             letter = _letter(message, header, b"".join(parts.pop(key)))
             letters.setdefault(letter.id, letter)
-    return Found(tuple(_by_file(letters.values())), of_others, incomplete + len(parts))
+    return LettersFound(tuple(_by_file(letters.values())), of_others, incomplete + len(parts))
 
 
 def _letter(message: Received, header: dict[str, str], record: bytes) -> Letter:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import mask, scalar_of
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
@@ -34,8 +34,8 @@ COALESCED = "rows coalesced"
 
 
 def captured(
-    changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock, counters: CycleCounters
-) -> Changes:
+    changes: ChangeBatch, recipe: TableRecipe, channel: Recipe, clock: RunClock, counters: CycleCounters
+) -> ChangeBatch:
     """Return the change rows by the channel's names, captured as it says. Raises DataError."""
     rules = recipe.capture
     if rules == CaptureRecipe():
@@ -47,10 +47,10 @@ def captured(
     computed = {name: _computed(context, name, parts, recipe) for name, parts in rules.expressions}
     here = _here(context, rules, channel)
     meant = _meant(context, rules.condition) if rules.condition is not None else None
-    changes = _texts(_named(changes, recipe, computed), rules, counters)
+    changes = _texts(_named(changes, recipe, computed), rules, recipe.table.name, counters)
     if here is not None:
         counters.skipped(NOT_ADDRESSED, int((~here).sum()))
-        changes = changes.where(here)
+        changes = changes.filter(here)
     if meant is not None:
         true, known = meant if here is None else (meant[0][here], meant[1][here])
         rows = len(changes)
@@ -73,7 +73,7 @@ def _computed(
     for asked in _asked(parts, context.recipe.table):
         gone |= context.changes.missing.get(asked, np.zeros(len(gone), bool))
     gone &= ~mask(pc.equal(context.changes.op, TRUNCATE))
-    known = EvaluationContext(context.changes.where(~gone), context.recipe, context.channel, context.clock)
+    known = EvaluationContext(context.changes.filter(~gone), context.recipe, context.channel, context.clock)
     try:
         values = cast(known.evaluate(parts), column.type, context.channel.messages.timezone)
     except Refused as error:
@@ -120,7 +120,7 @@ def _meant(context: EvaluationContext, condition: Sql) -> tuple[Mask, Mask]:
         raise context.error("CaptureCondition", error, (condition,)) from None
 
 
-def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.Array, Mask]]) -> Changes:
+def _named(changes: ChangeBatch, recipe: TableRecipe, computed: dict[str, tuple[pa.Array, Mask]]) -> ChangeBatch:
     """Return the change rows by the channel's column names, with what was computed in its columns."""
     names = {source: name for name, source in recipe.capture.names}
     missing = {names.get(name, name): gone for name, gone in changes.missing.items()}
@@ -135,18 +135,18 @@ def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.A
             columns[column.name] = default_of(column.type, len(changes), nullable=column.nullable)
         else:
             columns[column.name] = given[column.name]
-    return dataclasses.replace(changes, columns=columns, missing=missing)
+    return changes.with_columns(columns, missing)
 
 
-def _texts(changes: Changes, rules: CaptureRecipe, counters: CycleCounters) -> Changes:
+def _texts(changes: ChangeBatch, rules: CaptureRecipe, table: str, counters: CycleCounters) -> ChangeBatch:
     columns = {name: with_rules(values, rules.text_rules(name)) for name, values in changes.columns.items()}
     for name, size in rules.trims:
         columns[name], cut = trimmed(columns[name], size)
-        counters.coerced(f"TrimDatatype of {changes.table}.{name}", cut)
-    return dataclasses.replace(changes, columns=columns)
+        counters.coerced(f"TrimDatatype of {table}.{name}", cut)
+    return changes.with_columns(columns, changes.missing)
 
 
-def _represented(changes: Changes, rules: CaptureRecipe) -> Changes:
+def _represented(changes: ChangeBatch, rules: CaptureRecipe) -> ChangeBatch:
     """Return the change rows with MissingRepresentation's values for what is missing."""
     columns, missing = dict(changes.columns), dict(changes.missing)
     real = ~mask(pc.equal(changes.op, TRUNCATE))
@@ -155,4 +155,4 @@ def _represented(changes: Changes, rules: CaptureRecipe) -> Changes:
         if gone is not None:
             value = scalar_of(text, columns[name].type)
             columns[name] = pc.if_else(pa.array(gone & real), value, columns[name])
-    return dataclasses.replace(changes, columns=columns, missing=missing)
+    return changes.with_columns(columns, missing)

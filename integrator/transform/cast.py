@@ -15,9 +15,9 @@ from integrator.contracts.message_format import Options
 from integrator.decode.text import moments
 from integrator.engine.arrays import Ints
 from integrator.errors import shortened, shown
-from integrator.formats.contract import InvalidValue
 from integrator.formats.json_object import value_of
 from integrator.formats.plain import json_leaf
+from integrator.formats.records import InvalidValue
 from integrator.schema import Type, arrow_type, describe
 
 DEFAULT_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S"

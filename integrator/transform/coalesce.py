@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.fragments import TRANSACTION_LENGTH
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.engine.arrays import Ints, Mask
@@ -26,11 +26,11 @@ from integrator.transform.key_hash import canonical
 Ops = npt.NDArray[np.int8]
 
 
-def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
+def coalesced(changes: ChangeBatch, key: tuple[str, ...]) -> tuple[ChangeBatch, int]:
     """Return the change rows with one change for each key and transaction, and how many rows fewer they are."""
     rows = len(changes)
     given = changes.op.to_numpy(zero_copy_only=False)
-    changes = changes.where((given != BEFORE_UPDATE) | changes.is_before_image)  # a before image alone changes nothing
+    changes = changes.filter((given != BEFORE_UPDATE) | changes.is_before_image)  # a before image alone changes nothing
     op = changes.op.to_numpy(zero_copy_only=False).copy()
     key_updates = op == BEFORE_KEY_UPDATE
     op[np.flatnonzero(changes.is_before_image & key_updates) + 1] = INSERT
@@ -45,14 +45,12 @@ def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
     columns = {name: values.take(at) for name, values in whole.columns.items()}
     missing = {name: gone[image] for name, gone in whole.missing.items()}
     before_images = changes.is_before_image & (became == BEFORE_UPDATE)
-    made = dataclasses.replace(
-        whole, op=pa.array(became), columns=columns, missing=missing, before_images=before_images
-    )
-    made = made.where(keep)
+    made = dataclasses.replace(whole.with_columns(columns, missing), op=pa.array(became), before_images=before_images)
+    made = made.filter(keep)
     return made, rows - len(made)
 
 
-def _whole(changes: Changes, chain: Ints, op: Ops) -> Changes:
+def _whole(changes: ChangeBatch, chain: Ints, op: Ops) -> ChangeBatch:
     """Return the change rows with what they leave out: an update's from its before image, any from the row before it.
 
     A key update hands on what the rows of the old key had, so both are done until nothing more is found.
@@ -66,7 +64,7 @@ def _whole(changes: Changes, chain: Ints, op: Ops) -> Changes:
             return changes
 
 
-def _chains(changes: Changes, key: tuple[str, ...], op: Ops) -> Ints:
+def _chains(changes: ChangeBatch, key: tuple[str, ...], op: Ops) -> Ints:
     """Return for each row the number of its chain: of a transaction and a key, between truncates."""
     truncates = pa.array(np.cumsum(op == TRUNCATE) * 2 + (op == TRUNCATE)).cast(pa.string()).cast(pa.binary())
     transaction = pc.binary_slice(changes.integ_seq.cast(pa.binary()), 0, TRANSACTION_LENGTH)

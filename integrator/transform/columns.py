@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first, mask
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.counters import MAX_DETAILS, CycleCounters
 from integrator.contracts.operations import DELETED, TRUNCATE
 from integrator.contracts.recipe import Recipe
@@ -21,6 +21,8 @@ from integrator.schema import Type
 from integrator.transform.cast import Refused, as_text, cast, default_of, json_text
 from integrator.transform.coerce import Coercer
 from integrator.transform.expression import EvaluationContext, RunClock
+
+NULL_REFUSED = "null, where the definition says not null; mend the record, or set Nullable: true"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Columns:
 
 
 def to_columns(
-    changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock, counters: CycleCounters
+    changes: ChangeBatch, recipe: TableRecipe, channel: Recipe, clock: RunClock, counters: CycleCounters
 ) -> Columns:
     """Return the fields of `changes`; what was coerced is counted. Raises DataError."""
     values: dict[str, pa.Array] = {}
@@ -53,7 +55,7 @@ def to_columns(
             raise context.error(f"column {field.name}", error, field.expression) from None
         if truncate.any() and not field.extra:
             values[field.name] = pc.if_else(pa.array(truncate), None, values[field.name])
-        if field.source in gaps:
+        if field.source is not None and field.source in gaps:
             gone = gaps[field.source] & ~truncate
             gone &= ~_inside(field, changes) if field.operations else True
             if gone.any():
@@ -68,14 +70,14 @@ def to_columns(
 
 def _coercer(field: Field, context: EvaluationContext, counters: CycleCounters) -> Coercer | None:
     """Return what makes the values of a field fit, and counts it; None where a misfit is fatal."""
-    coercion, changes = context.recipe.coercion, context.changes
+    coercion = context.recipe.coercion
     if coercion.policy == "FATAL":
         return None
 
     def count(how: str, wrong: Mask) -> None:
         if coercion.policy == "SILENT":
             return
-        counters.coerced(f"{how} of {changes.table}.{field.name}", int(wrong.sum()))
+        counters.coerced(f"{how} of {context.recipe.table.name}.{field.name}", int(wrong.sum()))
         if coercion.policy == "WARNING_FILE":
             for at in np.flatnonzero(wrong)[:MAX_DETAILS].tolist():
                 counters.sample(_detail(how, field, context, at))
@@ -89,13 +91,13 @@ def _detail(how: str, field: Field, context: EvaluationContext, at: int) -> dict
     place: dict[str, str | int | None] = {
         "file": changes.file,
         "line": int(changes.line[at]),
-        "table": changes.table,
+        "table": changes.table_of(at),
         "key": key_text(changes, at, context.recipe),
     }
     return {**place, "column": field.name, "misfit": how, "value": None if source is None else shortened(str(source))}
 
 
-def key_text(changes: Changes, at: int, recipe: TableRecipe) -> str:
+def key_text(changes: ChangeBatch, at: int, recipe: TableRecipe) -> str:
     """Return the key of a row as people write it, without the values of masked columns."""
     values = {name: changes.columns[name][at].as_py() for name in recipe.key if name not in recipe.masked}
     return ", ".join(f"{name}={shown(values[name]) if name in values else '(masked)'}" for name in recipe.key)
@@ -119,7 +121,7 @@ def _scoped(field: Field, context: EvaluationContext, counters: CycleCounters) -
     parts, places = [], []
     for which, evaluate in ((inside, _computed), (~inside, _own)):
         rows = np.flatnonzero(which)
-        part = EvaluationContext(context.changes.where(which), context.recipe, context.channel, context.clock)
+        part = EvaluationContext(context.changes.filter(which), context.recipe, context.channel, context.clock)
         try:
             parts.append(evaluate(field, part, _coercer(field, part, counters)))
         except Refused as error:
@@ -128,7 +130,7 @@ def _scoped(field: Field, context: EvaluationContext, counters: CycleCounters) -
     return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
 
 
-def _inside(field: Field, changes: Changes) -> Mask:
+def _inside(field: Field, changes: ChangeBatch) -> Mask:
     return mask(pc.is_in(changes.op, pa.array(field.operations, pa.int8())))
 
 
@@ -199,5 +201,4 @@ def _required(
         return values
     if coercer is not None and "NULLS" in coercer.types:
         return coercer.required(values, null, field.type)
-    text = "null, where the definition says not null; mend the record, or set Nullable: true"
-    raise context.error(f"column {field.name}", Refused(text, at))
+    raise context.error(f"column {field.name}", Refused(NULL_REFUSED, at))

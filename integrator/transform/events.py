@@ -38,7 +38,7 @@ class Events:
         known = np.where(self.after >= 0, self.after, self.before)
         return np.where(known >= 0, known, self.row)
 
-    def where(self, keep: Mask) -> Events:
+    def filter(self, keep: Mask) -> Events:
         """Return the events for which `keep` is True."""
         return Events(self.row[keep], self.op[keep], self.before[keep], self.after[keep], self.retired[keep])
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, first_refused, mask
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.fragments import FILE_BITS
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
@@ -27,6 +27,7 @@ from integrator.transform import sql
 from integrator.transform.cast import Refused, cast, default_of, format_timestamp
 from integrator.transform.key_hash import key_hash
 from integrator.transform.row_uuid import row_uuid
+from integrator.transform.table_names import table_names
 
 _MASKED = (
     "the result of the expression does not fit, and is not shown: it is made of columns that the channel masks "
@@ -49,7 +50,7 @@ class RunClock:
 class EvaluationContext:
     """What an expression can see: the rows, their table, the channel, the run."""
 
-    def __init__(self, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock) -> None:
+    def __init__(self, changes: ChangeBatch, recipe: TableRecipe, channel: Recipe, clock: RunClock) -> None:
         self.changes, self.recipe, self.channel, self.clock = changes, recipe, channel, clock
 
     def evaluate(self, parts: tuple[Part, ...]) -> pa.Array:
@@ -64,9 +65,12 @@ class EvaluationContext:
 
     def error(self, what: str, refused: Refused, parts: Iterable[Part] = ()) -> DataError:
         """Return the error for a value that was refused; it is not shown where its expression has masked columns."""
-        line = int(self.changes.line[refused.index]) if refused.index is not None else 0
+        at = refused.index
+        line = int(self.changes.line[at]) if at is not None else 0
         text = _MASKED if refused.valued and any(map(self._has_masked, parts)) else refused
-        return DataError(Fault(Place(self.changes.file, line), f"table {self.changes.table}, {what}: {text}"))
+        return DataError(
+            Fault(Place(self.changes.file, line), f"table {self.changes.table_of(at or 0)}, {what}: {text}")
+        )
 
     def _has_masked(self, part: Part) -> bool:
         masked = self.recipe.masked
@@ -228,7 +232,7 @@ _SUBSTITUTIONS: dict[str, Callable[[EvaluationContext, str], pa.Array]] = {
     "hvr_key_names": lambda scope, spec: scope.constant(spec.join(scope.recipe.key)),
     "hvr_cap_loc": lambda scope, _: scope.constant(scope.channel.messages.cap_loc),
     "hvr_chn_name": lambda scope, _: scope.constant(scope.channel.messages.channel),
-    "hvr_tbl_name": lambda scope, _: scope.changes.names("name", scope.recipe.table),
-    "hvr_tbl_base_name": lambda scope, _: scope.changes.names("base_name", scope.recipe.table),
-    "hvr_schema": lambda scope, _: scope.changes.names("schema", scope.recipe.table),
+    "hvr_tbl_name": lambda scope, _: table_names(scope.changes, "name", scope.recipe, scope.channel),
+    "hvr_tbl_base_name": lambda scope, _: table_names(scope.changes, "base_name", scope.recipe, scope.channel),
+    "hvr_schema": lambda scope, _: table_names(scope.changes, "schema", scope.recipe, scope.channel),
 }

@@ -1,17 +1,20 @@
-"""Values that a row lacks, taken from an earlier image of it."""
+"""Values that a row lacks: taken from an earlier image of it, or null where the column had not come yet."""
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from integrator.contracts.changes import Changes
+from integrator.arrow.arrays import mask
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.engine.arrays import Ints, Mask
+from integrator.errors import ColumnsFound
 
 
-def augmented(changes: Changes, which: Mask) -> Changes:
+def augmented(changes: ChangeBatch, which: Mask) -> ChangeBatch:
     """Return the change rows in which after images, of those in `which`, take missing values from before images."""
     if not changes.missing:
         return changes
@@ -21,7 +24,7 @@ def augmented(changes: Changes, which: Mask) -> Changes:
     return filled(changes, {name: np.where(second & has, rows - 1, -1) for name, has in old_has.items()})
 
 
-def filled(changes: Changes, given: dict[str, Ints]) -> Changes:
+def filled(changes: ChangeBatch, given: dict[str, Ints]) -> ChangeBatch:
     """Return the change rows in which missing values are those of the rows at the places `given`, where not -1."""
     columns, missing = dict(changes.columns), dict(changes.missing)
     for name, places in given.items():
@@ -29,7 +32,7 @@ def filled(changes: Changes, given: dict[str, Ints]) -> Changes:
         if fill.any():
             columns[name] = columns[name].take(pa.array(np.where(fill, places, np.arange(len(changes)))))
             missing[name] = missing[name] & ~fill
-    return dataclasses.replace(changes, columns=columns, missing=missing)
+    return changes.with_columns(columns, missing)
 
 
 def latest(chain: Ints, begins: Mask, gone: Mask) -> Ints:
@@ -45,3 +48,23 @@ def latest(chain: Ints, begins: Mask, gone: Mask) -> Ints:
     places = np.empty(len(chain), np.int64)
     places[order] = np.where(found >= start, order[np.maximum(found, 0)], -1)
     return places
+
+
+def null_before(changes: ChangeBatch, added: Sequence[tuple[str, int, int]], ordinal: int) -> ChangeBatch:
+    """Return a table's changes of the file `ordinal` in which added columns are null, not missing, before they came.
+
+    added: columns, each with the number of the file and the line that has it first. Raises ColumnsFound where one comes
+    earlier than that: tasks of a cycle read files in any order.
+    """
+    missing = dict(changes.missing)
+    for name, file, line in added:
+        before = np.full(len(changes), ordinal < file) | ((ordinal == file) & (changes.line < line))
+        valued = before & mask(pc.is_valid(changes.columns[name]))
+        if valued.any():
+            first = int(changes.line[valued].min())
+            table = changes.table_of(0)
+            text = f"{changes.file}:{first}: table {table}: {name} is here before where it was found first"
+            raise ColumnsFound(text, {table: {name: ("", first)}}, ordinal)
+        if name in missing:
+            missing[name] = missing[name] & ~before
+    return changes.with_columns(changes.columns, {n: gone for n, gone in missing.items() if gone.any()})

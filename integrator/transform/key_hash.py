@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, flat, mask, of_width, plain_text
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.engine.rows import DIGITS, write_digests
@@ -27,7 +27,7 @@ from integrator.errors import Fault, Place, PublicDataError
 NULL = "-"
 
 
-def key_hash(changes: Changes, recipe: TableRecipe) -> pa.Array:
+def key_hash(changes: ChangeBatch, recipe: TableRecipe) -> pa.Array:
     """Return the hash of each row's distribution key, as text. Raises DataError where a part of the key is missing."""
     require_key(changes, recipe.distribution_key)
     parts = [canonical(changes.columns[name]) for name in recipe.distribution_key]
@@ -43,7 +43,7 @@ def hex_digests(values: pa.Array) -> pa.Array:
     return of_width(digits)
 
 
-def require_key(changes: Changes, names: tuple[str, ...]) -> None:
+def require_key(changes: ChangeBatch, names: tuple[str, ...]) -> None:
     """Raise DataError where a column that message keys are made of is missing."""
     for name in names:
         gone = changes.missing.get(name)
@@ -52,7 +52,7 @@ def require_key(changes: Changes, names: tuple[str, ...]) -> None:
             raise PublicDataError(
                 Fault(
                     Place(changes.file, int(changes.line[at])),
-                    f"table {changes.table}: the record has no value for {name}, which "
+                    f"table {changes.table_of(at)}: the record has no value for {name}, which "
                     "the message key is made of; record full before images, or distribute by the table's key",
                 )
             )

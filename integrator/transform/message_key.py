@@ -8,21 +8,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import DataError, Fault, Place
 from integrator.expressions.parts import Part
-from integrator.formats.contract import Encoder, UnsupportedValue
 from integrator.formats.keys import KEYS, key_options
+from integrator.formats.records import Encoder, UnsupportedValue
 from integrator.schema import String
 from integrator.transform.cast import Refused, cast
 from integrator.transform.columns import Columns
 from integrator.transform.expression import EvaluationContext, RunClock
 from integrator.transform.key_hash import require_key
 
-Keys = Callable[[Changes, Columns, RunClock], pa.Array]
+Keys = Callable[[ChangeBatch, Columns, RunClock], pa.Array]
 
 
 def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
@@ -31,12 +31,12 @@ def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
     key_format = KEYS[key_recipe.serializer]
     if key_recipe.columns and key_format.encoder is not None:
         options = key_options(key_recipe.serializer, channel.messages.layout.options)
-        encoder = key_format.encoder(f"{recipe.table.name}_key", key_recipe.columns, options)
+        encoder = key_format.encoder(key_recipe.columns, options)
         return lambda changes, columns, _clock: _of_columns(changes, columns, recipe, encoder)
     if not key_recipe.expression:
         return lambda changes, _columns, _clock: pa.nulls(len(changes), pa.binary())
 
-    def of_text(changes: Changes, _columns: Columns, clock: RunClock) -> pa.Array:
+    def of_text(changes: ChangeBatch, _columns: Columns, clock: RunClock) -> pa.Array:
         texts = _text(key_recipe.expression, "MessageKey", changes, recipe, channel, clock)
         encoded = key_format.encode_text(texts)
         return encoded.cast(pa.binary())
@@ -44,19 +44,21 @@ def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
     return of_text
 
 
-def _of_columns(changes: Changes, columns: Columns, recipe: TableRecipe, encoder: Encoder) -> pa.Array:
+def _of_columns(changes: ChangeBatch, columns: Columns, recipe: TableRecipe, encoder: Encoder) -> pa.Array:
     require_key(changes, recipe.key)
     try:
         keys = encoder({column.name: columns.values[column.name] for column in recipe.message_key.columns}, {})
         keys = keys.cast(pa.binary())
     except UnsupportedValue as error:
         place = Place(changes.file, int(changes.line[error.index]))
-        raise DataError(Fault(place, f"table {changes.table}, key column {error.column}: {error}")) from None
+        raise DataError(
+            Fault(place, f"table {changes.table_of(error.index)}, key column {error.column}: {error}")
+        ) from None
     truncate = pc.equal(changes.op, TRUNCATE)  # the whole table has no key
     return pc.if_else(truncate, pa.scalar(None, pa.binary()), keys) if pc.any(truncate).as_py() else keys
 
 
-def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock) -> pa.Array:
+def headers(changes: ChangeBatch, recipe: TableRecipe, channel: Recipe, clock: RunClock) -> pa.Array:
     """Return the values of the message headers of each row, in the order of their names; null without headers."""
     kind = pa.list_(pa.binary())
     if not recipe.headers:
@@ -69,7 +71,7 @@ def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunCl
 
 
 def _text(
-    parts: tuple[Part, ...], name: str, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock
+    parts: tuple[Part, ...], name: str, changes: ChangeBatch, recipe: TableRecipe, channel: Recipe, clock: RunClock
 ) -> pa.Array:
     context = EvaluationContext(changes, recipe, channel, clock)
     try:

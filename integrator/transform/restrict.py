@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import fnmatch
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.operations import DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.engine.arrays import Mask
 from integrator.transform.fill_missing import augmented
@@ -20,7 +20,7 @@ from integrator.transform.fill_missing import augmented
 SEPARATORS = re.compile(r"[;:,]")
 
 
-def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
+def conditioned(changes: ChangeBatch, true: Mask, known: Mask) -> ChangeBatch:
     """Return the rows for which a condition is `true`; truncates stay. `known`: whether it is known.
 
     Update conversion: an update out of the condition is a delete, one into it an insert. An after image for which
@@ -37,7 +37,7 @@ def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
     became = np.where(leaves | alone, DELETE, np.where(enters, INSERT, op)).astype(np.int8)
     stays = counts & ~(old & ~leaves & ~_of_next(counts)) | alone | (op == TRUNCATE)
     whole = augmented(changes, enters)
-    return dataclasses.replace(whole, op=pa.array(became), before_images=changes.is_before_image & ~leaves).where(stays)
+    return replace(whole, op=pa.array(became), before_images=changes.is_before_image & ~leaves).filter(stays)
 
 
 def _of_previous(rows: Mask) -> Mask:

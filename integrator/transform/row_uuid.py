@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
+from integrator.transform.table_names import table_names
 
 _LENGTH = 36
 _DASHES = (8, 13, 18, 23)
@@ -21,9 +22,12 @@ _VERSION_AT, _VARIANT_AT = 14, 19
 _VARIANT = np.frombuffer(b"89ab89ab89ab89ab", np.uint8)
 
 
-def row_uuid(changes: Changes, table: TableRecipe, channel: Recipe) -> pa.Array:
+def row_uuid(changes: ChangeBatch, table: TableRecipe, channel: Recipe) -> pa.Array:
     """Return the UUID of each change row, as text."""
-    lead, names = f"{channel.messages.channel}|{channel.messages.cap_loc}|", changes.names("name", table.table)
+    lead, names = (
+        f"{channel.messages.channel}|{channel.messages.cap_loc}|",
+        table_names(changes, "name", table, channel),
+    )
     named = (
         pc.binary_join_element_wise(lead, names, "|", changes.integ_seq, "")
         .cast(pa.binary())

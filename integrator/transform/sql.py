@@ -120,10 +120,9 @@ def names(sql: Sql, table: Table) -> tuple[str, ...]:
         ):
             columns = [column.name for column in table.columns]
             known = [*columns, *accepted_in(sql.context)] if nearest(name, columns) or "hvr" in name else columns
-            raise ExpressionError(
-                f"sql: {name!r} is neither a column nor a substitution that may stand in {with_article(sql.context)}; "
-                f"{meant(name, known, 'its columns are')}"
-            )
+            where = with_article(sql.context)
+            text = f"sql: {name!r} is neither a column nor a substitution that may stand in {where}"
+            raise ExpressionError(f"{text}; {meant(name, known, 'its columns are')}", text)
     return found
 
 

@@ -60,7 +60,7 @@ def main() -> None:
         [file] = directory.glob("c*.jsonl")
         recipes = {said: pure.tables(directory, table.DDL, actions) for said, actions in ACTIONS.items()}
         batches = DIALECTS["hvr"].read(File(str(file)), OpenTransaction, reading_of(recipes["none"]))
-        decoded = [changes for batch in batches for changes in batch.changes]
+        decoded = [batch.changes for batch in batches]
         times: dict[str, list[float]] = {said: [] for said in recipes}
         for _ in range(options.runs):
             for said, recipe in recipes.items():  # in turns, so that all see the same state of the machine

@@ -145,7 +145,7 @@ def main() -> None:
         options = OPTIONS.get(name, NUMERIC)
         figures = []
         for columns, arrays in tables.values():
-            encode = said.encoder("t", columns, options)
+            encode = said.encoder(columns, options)
             figures.append(1 / median(lambda encode=encode, arrays=arrays: encode(arrays, {}), rows))
         print(f"{name:30}" + "".join(f"{figure:24.2f}" for figure in figures))
     few = max(1, rows // 20)
@@ -153,7 +153,7 @@ def main() -> None:
         for name, write in row_by_row(columns, arrays, few).items():
             print(f"{name:30}{1 / median(write, few):24.2f}")
     tiny = {name: values.slice(0, 2000) for name, values in tables["13 columns"][1].items()}
-    encode = FORMATS["PARQUET"].encoder("t", PLAIN, NUMERIC)
+    encode = FORMATS["PARQUET"].encoder(PLAIN, NUMERIC)
     print(f"{'PARQUET, a file for each row':30}{1 / median(lambda: encode(tiny, {}), 2000):24.3f}")
 
 

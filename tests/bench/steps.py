@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import Checkpoint, Shape
+from integrator.contracts.fragments import Checkpoint, PresentFields
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File, reading_of
 from integrator.decode.dialects import DIALECTS
@@ -58,11 +58,11 @@ def main() -> None:
         read = DIALECTS["hvr"].read
 
         def decode() -> list:
-            return [c for batch in read(File(str(file)), OpenTransaction, reading) for c in batch.changes]
+            return [batch.changes for batch in read(File(str(file)), OpenTransaction, reading)]
 
         changes = decode()
         columns = [to_columns(c, of_table, recipe, RunClock(pure.NOW), CycleCounters()) for c in changes]
-        encode = messages.value_encoder(of_table, recipe, Shape())
+        encode = messages.value_encoder(of_table, recipe, PresentFields())
         run = slice_of(file, 1)
         whole = first_pass(recipe, Checkpoint(), pure.NOW, FileReader())
         batch = rows_of([run])

@@ -7,7 +7,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 
 from integrator import plan
-from integrator.contracts.fragments import TRANSACTION_LENGTH, Shape
+from integrator.contracts.fragments import TRANSACTION_LENGTH, PresentFields
 from integrator.encode.messages import columns as columns_of
 from integrator.sources import stream as source
 from tests.conftest import DATA
@@ -159,7 +159,7 @@ def test_dead_letters_and_all_else_rebuild_the_tables(broker, integrate_once, tm
     channels.cut(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in", 3)
     integrate_once(channel)
     recipe = plan.build(str(channel), "UTC").recipe
-    columns = {table.table.name: columns_of(table, recipe, Shape()) for table in recipe.tables}
+    columns = {table.table.name: columns_of(table, recipe, PresentFields()) for table in recipe.tables}
     read: dict[str, list[bytes]] = {table: [] for table in channels.SHOP_TABLES}
     parts: dict[tuple[str, bytes], list[tuple[int, bytes]]] = {}
     for message in kafka_io.read_all(broker.servers, topics):

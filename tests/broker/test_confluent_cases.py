@@ -24,7 +24,7 @@ def test_confluents_deserializers_read_every_case(kind, registry_server, name):
         text = said.schema_text("t", columns, OPTIONS)
         schema_id = client.register_schema(f"{topic}-value", Schema(text, kind))
         head = said.frame("t", columns, OPTIONS, SchemaId(schema_id)).opening
-        rows = said.encoder("t", columns, OPTIONS)({"c": array(type_, values)}, {})
+        rows = said.encoder(columns, OPTIONS)({"c": array(type_, values)}, {})
         read = decode.confluent(kind, client, topic)
         for row, value in zip(rows, values, strict=True):
             data = row.as_py() if isinstance(row.as_py(), bytes) else row.as_py().encode()

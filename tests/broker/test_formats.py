@@ -7,7 +7,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from integrator import plan
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.encode import messages
 from tests.conftest import DATA
 from tests.parts import channels, decode, kafka_io, rebuild
@@ -35,7 +35,7 @@ FORMATS = {
 def rebuilt(broker, channel, prefix, decoder):
     """The tables that a consumer makes of all messages."""
     recipe = plan.build(str(channel), "UTC").recipe
-    columns = {table.topic: messages.columns(table, recipe, Shape()) for table in recipe.tables}
+    columns = {table.topic: messages.columns(table, recipe, PresentFields()) for table in recipe.tables}
     rows = {table: [] for table in channels.SHOP_TABLES}
     for message in kafka_io.read_all(broker.servers, channels.shop_topics(prefix)):
         row = decoder(message)(message.value, columns[message.topic])

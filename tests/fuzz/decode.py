@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File, Reading, reading_of
 from integrator.decode.dialects import DIALECTS
@@ -43,14 +43,13 @@ def decode(setup: Setup, reading: Reading, path: Path) -> dict[int, list[Row]]:
     """Return the rows of a file by line, in their order."""
     found: dict[int, list[tuple[int, Row]]] = defaultdict(list)
     for number, batch in enumerate(DIALECTS[setup.dialect].read(File(str(path), 1), OpenTransaction, reading)):
-        for part in batch.changes:
-            for changes in part.split_by_table():
-                for line, order, row in _rows(changes):
-                    found[line].append((number << 40 | order, row))
+        for changes in batch.changes.split_by_table():
+            for line, order, row in _rows(changes):
+                found[line].append((number << 40 | order, row))
     return {line: [row for _, row in sorted(rows, key=lambda one: one[0])] for line, rows in found.items()}
 
 
-def _rows(changes: Changes) -> list[tuple[int, int, Row]]:
+def _rows(changes: ChangeBatch) -> list[tuple[int, int, Row]]:
     names = list(changes.columns)
     columns = [plain(changes.columns[name]) for name in names]
     gone = [changes.missing.get(name) for name in names]
@@ -60,7 +59,7 @@ def _rows(changes: Changes) -> list[tuple[int, int, Row]]:
             name: MISSING if missing is not None and missing[at] else column[at]
             for name, column, missing in zip(names, columns, gone, strict=True)
         }
-        rows.append((int(line), int(order), Row(op, changes.table, None if op == _TRUNCATE else values)))
+        rows.append((int(line), int(order), Row(op, changes.tables[0], None if op == _TRUNCATE else values)))
     return rows
 
 

@@ -45,7 +45,7 @@ def outcome(setup: Setup, reading: Reading, path: Path) -> Outcome:
     """Read a file. Raises DataError where an error is not the fault of one line."""
     found = Outcome()
     for batch in DIALECTS[setup.dialect].read(File(str(path), 1), OpenTransaction, reading):
-        found.rows |= {int(line) for part in batch.changes for one in part.split_by_table() for line in one.line}
+        found.rows |= {int(line) for line in batch.changes.line}
         found.rejected |= {one.line: str(one.fault) for one in batch.rejected}
         found.counted += sum(batch.ignored.values())
     return found

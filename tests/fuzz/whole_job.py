@@ -93,8 +93,7 @@ class Fuzzed:
             for batch in DIALECTS[self.setup.dialect].read(File(str(path), number), OpenTransaction, reading):
                 known = dict(reading.known_sources) | dict(batch.sources)  # for the files after this one
                 reading = replace(reading, known_sources=tuple(known.items()))
-                for part in batch.changes:
-                    found.update((str(path), int(line)) for one in part.split_by_table() for line in one.line)
+                found.update((str(path), int(line)) for line in batch.changes.line)
                 counted += sum(batch.ignored.values())
         return dict(found), counted
 

@@ -302,7 +302,7 @@ def test_rows_of_an_unfinished_transaction_are_held_for_the_next_cycle(tmp_path)
         tmp_path, row("a", 2, 1, 2, hvr_tx_countdown=2), row("b", 2, 1, 1, hvr_tx_countdown=1), name="2.jsonl"
     )
     fragments, [note] = pure.fragments(recipe, first)
-    assert note.open.unfinished == "00000000000000000002"
+    assert note.open.unfinished == f"{2:020}|{0:016}"
     bundler = Bundler(recipe)
     sent = pure.unpacked(pure.bundled(recipe, fragments, bundler) + list(bundler.end(note.open.unfinished)))
     assert [m.value.count(b"integ_seq") for m in sent] == [1]

@@ -10,7 +10,7 @@ from integrator.channel.merge import Target, merge
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
 from integrator.channel.reader import Source
-from integrator.errors import ConfigurationError
+from integrator.errors import ConfigurationError, Reason
 from tests.conftest import ROOT
 from tests.parts.channels import SHOP_SQL
 
@@ -269,3 +269,21 @@ def test_a_state_directory_that_is_no_local_path_is_a_problem(state, tmp_path):
     )
     with pytest.raises(ConfigurationError, match=r"channel.yaml:2: \$.state: .* is no local path"):
         plan.build(str(path), "UTC")
+
+
+def test_tables_that_are_wrong_in_the_same_way_are_one_problem_whatever_the_texts_contain():
+    problems, place = Problems(Source("c.yaml", {})), ("actions", 0, "Name")
+    problems.tables, problems.everywhere = ["a", "b", "c"], frozenset([0])
+    problems.add(place, "'x; write table: y' is wrong", "a")
+    problems.add(place, "'x; z' is wrong", "a")
+    problems.add(place, Reason("lacks a column; its columns are i", "lacks a column"), "a")
+    problems.add(place, Reason("lacks a column; its columns are j", "lacks a column"), "b")
+    problems.add(place, Reason("is of b; write table: b", narrows=True), "a")
+    with pytest.raises(ConfigurationError) as raised:
+        problems.raise_any()
+    assert [problem.text for problem in raised.value.problems] == [
+        "table a: 'x; write table: y' is wrong; for tables b, c it is right: write table: b",
+        "table a: 'x; z' is wrong; for tables b, c it is right: write table: b",
+        "table a: is of b; write table: b",
+        "tables a, b: lacks a column; its columns are i; for table c it is right: write table: c",
+    ]

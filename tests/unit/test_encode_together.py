@@ -6,9 +6,9 @@ import pytest
 
 from integrator.arrow.arrays import FEW_ROWS
 from integrator.decode.contract import Reading
-from integrator.decode.rows import images
 from integrator.decode.rows import runs as decode_rows
-from integrator.encode import batch
+from integrator.encode import programs
+from integrator.encode.batch import encoders_of
 from integrator.errors import DataError, IntegratorError
 from tests.parts import pure
 from tests.unit.test_any_channel import OP, TIMEKEY, changes
@@ -56,13 +56,15 @@ def outcome(recipe, path):
 
 
 def both(recipe, path, monkeypatch):
-    """What comes of tables together and of each alone."""
+    """What comes of tables together, and of each alone by its own recipe, in blocks of its own."""
     joint = outcome(recipe, path)
     with monkeypatch.context() as patch:
-        patch.setattr(batch, "FEW_ROWS", 0)
+        patch.setattr(programs, "_without_name", lambda _table: None)
         patch.setattr(decode_rows, "FEW_ROWS", 0)
-        patch.setattr(images, "FEW_ROWS", 0)
-        return joint, outcome(recipe, path)
+        encoders_of.cache_clear()
+        alone = outcome(recipe, path)
+    encoders_of.cache_clear()
+    return joint, alone
 
 
 def records_of(chance):
@@ -129,24 +131,14 @@ def test_unknown_columns_are_counted_table_by_table(tmp_path, monkeypatch):
 OF_B = ["{action: ColumnProperties, table: b, Name: v, IntegrateExpression: 'of {k}'}"]
 
 
-@pytest.mark.parametrize(
-    ("few_rows_parsed", "actions", "expected"),
-    [
-        (FEW_ROWS, [], ["b", "a", "c", "other"]),
-        (0, [], ["b", "a", "c", "other"]),
-        (FEW_ROWS, OF_B, ["other", "a", "c"]),
-    ],
-    ids=["parsed and encoded together", "parsed alone, encoded together", "parsed together, encoded by their recipes"],
-)
-def test_tables_are_encoded_together(few_rows_parsed, actions, expected, tmp_path, monkeypatch):
+@pytest.mark.parametrize("few_rows", [FEW_ROWS, 0], ids=["decoded together", "decoded alone"])
+@pytest.mark.parametrize("actions", [[], OF_B], ids=["alike", "one otherwise"])
+def test_tables_are_encoded_together(few_rows, actions, tmp_path, monkeypatch, together):
     """Or the tests above would show nothing."""
-    asked, encode = [], batch.Encoders._together
-    monkeypatch.setattr(batch.Encoders, "_together", lambda *of: asked.append(list(of[1].tables)) or encode(*of))
-    monkeypatch.setattr(decode_rows, "FEW_ROWS", few_rows_parsed)
-    monkeypatch.setattr(images, "FEW_ROWS", few_rows_parsed)
+    monkeypatch.setattr(decode_rows, "FEW_ROWS", few_rows)
     made = pure.tables(tmp_path, OTHER, actions)
     pure.fragments(made, pure.hvr(tmp_path, *({"hvr_tbl_name": name, "k": 1} for name in ("b", "other", "a", "c"))))
-    assert asked == [expected]
+    assert together == {"a", "c", "other"} | (set() if actions else {"b"})
 
 
 def test_a_table_by_its_name_in_the_channel_and_in_the_source_is_in_order(tmp_path):

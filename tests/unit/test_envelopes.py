@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.decode.contract import Reading
 from integrator.encode import messages
 from integrator.errors import ConfigurationError, DataError
@@ -111,7 +111,7 @@ def test_columns_that_are_not_null_are_so_in_images_that_have_them(fmt, before, 
     kafka = "" if kind == fmt else f", Kafka_Schema_Registry: 'http://x', Kafka_Schema_Registry_Format: {kind}"
     ddl = "create table t(id int primary key, v text not null, n int)"
     recipe = pure.recipe(tmp_path, ddl, "  - {action: FileFormat, Envelope: DEBEZIUM}", kafka=kafka)
-    images = messages.columns(recipe.tables[0], recipe, Shape())[:2]
+    images = messages.columns(recipe.tables[0], recipe, PresentFields())[:2]
     assert [[column.name for column in image.type.fields if not column.nullable] for image in images] == [before, after]
 
 
@@ -122,7 +122,7 @@ def test_debezium_has_a_placeholder_for_values_that_the_source_left_out(tmp_path
     deleted = {"hvr_op": 0, "id": 1}
     [(_, value), _], _ = sent(tmp_path, "Envelope: DEBEZIUM, Json: true, JsonMode: PAYLOAD", deleted)
     assert value["before"] == {"id": 1, "v": None, "n": None, "at": None}
-    with pytest.raises(DataError, match="column n: the record has no value, and Debezium has placeholders for text, "):
+    with pytest.raises(DataError, match="column n: the record has no value, and DEBEZIUM has placeholders for text, "):
         sent(tmp_path, "Envelope: DEBEZIUM", {"hvr_op": 2, "id": 1, "v": "x", "at": AT})
 
 
@@ -284,8 +284,8 @@ def test_missing_values_as_null_are_named(tmp_path):
 
 
 LEFT_OUT = [
-    ("Envelope: OPENCDC, Json: true, JsonMode: SCHEMA_PAYLOAD", r"column payload\.\w+\.v"),
-    ("Envelope: AIRBYTE, Csv: true", r"column _airbyte_data\.v"),
+    ("Envelope: OPENCDC, Json: true, JsonMode: SCHEMA_PAYLOAD", "column v"),
+    ("Envelope: AIRBYTE, Csv: true", "column v"),
     ("Csv: true, BeforeUpdateColumns: old_", "column old_v"),
 ]
 

@@ -74,10 +74,10 @@ def test_values_as_yaml_has_them(value, text):
 
 def test_what_actions_of_one_scope_say_stands_together():
     draft = Draft("x", "nothing")
-    draft.act("Integrate", MessageKeySerializer="STRING", Topic=None)
-    draft.act("Integrate", table="orders", Topic="o")
-    draft.act("Integrate", OnDeleteSendTombstone=True)
-    draft.act("Integrate", MessageKeySerializer="NONE")  # disagrees: check must see it
+    draft.add_action("Integrate", MessageKeySerializer="STRING", Topic=None)
+    draft.add_action("Integrate", table="orders", Topic="o")
+    draft.add_action("Integrate", OnDeleteSendTombstone=True)
+    draft.add_action("Integrate", MessageKeySerializer="NONE")  # disagrees: check must see it
     assert draft.actions == [
         {"action": "Integrate", "MessageKeySerializer": "STRING", "OnDeleteSendTombstone": True},
         {"action": "Integrate", "table": "orders", "Topic": "o"},

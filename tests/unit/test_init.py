@@ -155,7 +155,7 @@ def test_problems_of_some_tables_are_comments_in_the_channel_of_the_others(run, 
 
 @pytest.mark.parametrize("text", ["create tabel t (a int);", "select 1;"])
 def test_nothing_stays_of_a_database_without_tables_that_can_be_read(text, run, tmp_path, monkeypatch):
-    monkeypatch.setattr(definitions, "read", lambda *_: definitions.Written(text, "postgres", 0))
+    monkeypatch.setattr(definitions, "read", lambda *_: definitions.WrittenTables(text, "postgres", 0))
     code, _, file = run("--tables", "jdbc:postgresql://localhost/d")
     assert code == 2
     assert list(tmp_path.iterdir()) == []

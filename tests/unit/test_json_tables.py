@@ -6,11 +6,10 @@ import random
 import pytest
 
 from integrator.decode import contract as reading
-from integrator.decode.rows import images
 from integrator.decode.rows import runs as rows
 from tests.parts import pure
 from tests.unit.test_encode_together import outcome
-from tests.unit.test_row_layouts import DDL, WHOLE, records
+from tests.unit.test_row_programs import DDL, WHOLE, records
 
 pytestmark = pytest.mark.engine
 
@@ -29,7 +28,6 @@ def both(made, path, monkeypatch):
     together = outcome(made, path)
     with monkeypatch.context() as patch:
         patch.setattr(rows, "FEW_ROWS", 0)
-        patch.setattr(images, "FEW_ROWS", 0)
         return together, outcome(made, path)
 
 

@@ -10,7 +10,7 @@ import pyarrow.fs
 import pytest
 import xxhash
 
-from integrator.contracts.fragments import Checkpoint, FileSummary, Shape
+from integrator.contracts.fragments import Checkpoint, FileSummary, PresentFields
 from integrator.contracts.report import Report
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.lines.files import open_file
@@ -78,8 +78,13 @@ def test_i5_a_message_above_the_maximum_is_refused_with_its_row_and_remedy(tmp_p
 
 
 def test_shapes_are_short_texts():
-    for shape in (Shape(), Shape((0, 5, 70)), Shape(truncate=True), Shape((2,), truncate=True)):
-        assert Shape.of_text(shape.to_text()) == shape
+    for shape in (
+        PresentFields(),
+        PresentFields((0, 5, 70)),
+        PresentFields(truncate=True),
+        PresentFields((2,), truncate=True),
+    ):
+        assert PresentFields.of_text(shape.to_text()) == shape
 
 
 def test_the_journal_keeps_numbers_and_survives_a_torn_line(tmp_path):

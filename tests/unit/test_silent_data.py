@@ -174,3 +174,13 @@ def test_a_file_whose_positions_are_before_those_of_the_last_one_is_refused_befo
         pure.recipe(tmp_path, ORDERS, "", "hvr", source=", repeated_positions: send"), tmp_path / "1", tmp_path / "2"
     )
     assert len(sent) == 2
+
+
+def test_a_position_that_looks_like_a_file_and_a_line_is_compared_as_others(tmp_path):
+    """Only where a source gives no positions are those by file and line, which are not compared between files."""
+    made = pure.recipe(tmp_path, ORDERS, "", "delta-cdf", source=", table: orders")
+    for name, version in (("1", 1 << 40 | 1), ("2", 0)):
+        row = {"id": 1, "_change_type": "insert", "_commit_version": version}
+        (tmp_path / name).write_text(json.dumps(row) + "\n")
+    with pytest.raises(DataError, match=r"/2: its first change is at 0*\|.*, which is not after"):
+        pure.fragments(made, tmp_path / "1", tmp_path / "2")

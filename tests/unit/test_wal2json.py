@@ -3,9 +3,11 @@
 import itertools
 import json
 
+import pyarrow.compute as pc
 import pytest
 
 from integrator.contracts.fragments import Checkpoint
+from integrator.decode.contract import Reading
 from integrator.errors import DataError
 from tests.conftest import DATA
 from tests.parts import pure
@@ -123,3 +125,31 @@ def test_a_position_that_has_no_place_is_told_with_its_line(tmp_path):
     records += [begin(1) | {"nextlsn": "1/123456789"}, change("I", columns=image(k=2, j=1)), END]
     with pytest.raises(DataError, match=r"c\.jsonl:4: nextlsn is '1/123456789'; expected a position"):
         pure.fragments(pure.recipe(tmp_path, DDL, OPS, "wal2json"), write(tmp_path / "c.jsonl", *records))
+
+
+@pytest.mark.parametrize(
+    ("block_bytes", "told"),
+    [
+        (1000, "the transaction has no change"),
+        (50, "is written as wal2json version 2, and the lines before it as wal2json version 1"),
+    ],
+)
+def test_a_file_has_lines_of_one_version_however_it_is_divided(block_bytes, told, tmp_path, monkeypatch):
+    one = {"xid": 1, "nextlsn": "0/1", "timestamp": "2026-01-01 00:00:00+00", "change": []}
+    monkeypatch.setattr(Reading, "block_bytes", block_bytes)
+    with pytest.raises(DataError, match=f"mixed:2: {told}"):
+        pure.fragments(pure.recipe(tmp_path, DDL, dialect="wal2json"), write(tmp_path / "mixed", one, begin(2)))
+
+
+def test_where_a_file_ends_is_known_where_lines_are_rejected(tmp_path):
+    """The file before is read apart from those before it, so that its first changes are of a transaction of any."""
+    pure.recipe(tmp_path, DDL, dialect="wal2json")
+    channel = tmp_path / "channel.yaml"
+    channel.write_text(f"{channel.read_text()}errors: {{tolerance: all}}\n")
+    made = pure.build(str(channel), "UTC").recipe
+    inserts = [change("I", columns=image(k=i, j=0, v="x")) for i in range(4)]
+    files = [write(tmp_path / "1", begin(7), inserts[0]), write(tmp_path / "2", inserts[1], "no record", inserts[2])]
+    files.append(write(tmp_path / "3", inserts[3], END))
+    for others in range(3):
+        sent = pure.fragments(made, *files, of_others=others)[0].filter(pc.field("topic") == "t")
+        assert [sequence[-1] for sequence in sent["integ_seq"].to_pylist()] == list("0123")[(0, 1, 3)[others] :]

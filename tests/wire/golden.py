@@ -10,7 +10,7 @@ from pathlib import Path
 
 from integrator.contracts.message_format import Options
 from integrator.formats import FORMATS
-from integrator.formats.contract import UnsupportedValue
+from integrator.formats.records import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 
@@ -27,7 +27,7 @@ def written() -> dict[str, dict[str, list[str]]]:
             continue
         found[name] = {}
         for case, kind, values, *_ in CASES:
-            encode = said.encoder("t", [Column("c", kind)], OPTIONS.get(name, PLAIN))
+            encode = said.encoder([Column("c", kind)], OPTIONS.get(name, PLAIN))
             found[name][case] = [_one(encode, array(kind, [value])) for value in values]
     return found
 

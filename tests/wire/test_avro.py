@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from integrator import schema
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import avro, avro_file
-from integrator.formats.contract import UnsupportedValue
+from integrator.formats.records import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import java
@@ -29,7 +29,7 @@ def columns(kind, nullable=True):
 
 
 def encode(kind, values, nullable=True, options=OPTIONS):
-    return avro.FORMAT.encoder("t", columns(kind, nullable), options)({"c": values}, {}).to_pylist()
+    return avro.FORMAT.encoder(columns(kind, nullable), options)({"c": values}, {}).to_pylist()
 
 
 def as_fastavro(kind, value):
@@ -163,12 +163,12 @@ def test_connects_milliseconds_are_called_so(kind):
     text = avro.schema_text("t", columns(kind), connect)
     most = 3_600_000_000 if isinstance(kind, schema.Time) else 3_600_000_000_000
     values = array(kind, [most, None])
-    [row, _] = avro.FORMAT.encoder("t", columns(kind), connect)({"c": values}, {}).to_pylist()
+    [row, _] = avro.FORMAT.encoder(columns(kind), connect)({"c": values}, {}).to_pylist()
     read = fastavro.schemaless_reader(io.BytesIO(row), fastavro.parse_schema(json.loads(text)), None)["c"]
     unit = schema.Time("ms") if isinstance(kind, schema.Time) else schema.Timestamp("ms")
     assert neutral.read(unit, read) * neutral.UNITS[kind.unit] // 1000 == most
     empty = {"c": values.slice(2)}
-    assert avro.FORMAT.encoder("t", columns(kind), connect)(empty, {}).to_pylist() == []
+    assert avro.FORMAT.encoder(columns(kind), connect)(empty, {}).to_pylist() == []
 
 
 def test_debeziums_times_are_text_where_debezium_has_text():
@@ -177,7 +177,7 @@ def test_debeziums_times_are_text_where_debezium_has_text():
     fields = json.loads(avro.schema_text("t", listed, debezium))["fields"]
     assert [(field["type"][1] if field["name"] == "z" else field["type"])["type"] for field in fields] == ["string"] * 2
     table = {"z": array(listed[0].type, [1]), "i": array(listed[1].type, [(0, 1, 1)])}
-    [row] = avro.FORMAT.encoder("t", listed, debezium)(table, {}).to_pylist()
+    [row] = avro.FORMAT.encoder(listed, debezium)(table, {}).to_pylist()
     parsed = fastavro.parse_schema(json.loads(avro.schema_text("t", listed, debezium)))
     read = fastavro.schemaless_reader(io.BytesIO(row), parsed, None)
     assert read == {"z": "1970-01-01T00:00:00.000001Z", "i": "P0Y0M1DT0H0M0.000000001S"}
@@ -192,7 +192,7 @@ def test_before_1_8_there_are_basic_types_only():
     ]
     fields = json.loads(avro.schema_text("t", listed, basic))["fields"]
     assert [field["type"] for field in fields] == [["null", "string"], "string", ["null", "int"]]
-    rows = avro.FORMAT.encoder("t", listed, basic)(
+    rows = avro.FORMAT.encoder(listed, basic)(
         {
             "d": pa.array([Decimal("1.50")], pa.decimal128(10, 2)),
             "t": pa.array([1500], pa.int64()).cast(pa.timestamp("ms")),
@@ -239,7 +239,7 @@ def test_any_rows_are_the_bytes_that_fastavro_writes(rows, start):
     except UnicodeEncodeError:  # a lone surrogate: no Unicode text, and Arrow has none
         return
     parsed = fastavro.parse_schema(json.loads(avro.schema_text("t", RANDOM, OPTIONS)))
-    encoded = avro.FORMAT.encoder("t", RANDOM, OPTIONS)(table, {}).to_pylist()
+    encoded = avro.FORMAT.encoder(RANDOM, OPTIONS)(table, {}).to_pylist()
     for row, data in zip(rows[start:], encoded, strict=True):
         stream = io.BytesIO()
         fastavro.schemaless_writer(stream, parsed, dict(zip(names, row, strict=True)))

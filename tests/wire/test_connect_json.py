@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from integrator import schema
 from integrator.arrow.base64 import base64 as to_base64
 from integrator.contracts.message_format import Options
-from integrator.formats.connect_json import encoder, frame, schema_text
-from integrator.formats.contract import UnsupportedValue
+from integrator.formats.connect_json import SCHEMA_PAYLOAD, frame, schema_text
+from integrator.formats.records import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import kafka_io
@@ -23,7 +23,7 @@ NAMES = [case[0] for case in CASES]
 
 def encode(kind, values, decimals="BASE64", times="ADAPTIVE"):
     options = Options(decimals=decimals, times=times)
-    return encoder("t", [Column("c", kind)], options)({"c": values}, {}).to_pylist()
+    return SCHEMA_PAYLOAD.encoder([Column("c", kind)], options)({"c": values}, {}).to_pylist()
 
 
 def around(name, columns):
@@ -42,7 +42,7 @@ def test_golden_payloads(case):
 def test_golden_schema_and_message():
     columns = [Column("id", schema.Integer(32), nullable=False), Column("amt", schema.Decimal(10, 2))]
     head, tail = around("orders", columns)
-    payload = encoder("orders", columns, Options())(
+    payload = SCHEMA_PAYLOAD.encoder(columns, Options())(
         {"id": pa.array([7], pa.int32()), "amt": pa.array([Decimal("12.34")], pa.decimal128(10, 2))}, {}
     )
     assert head + payload[0].as_py() + tail == (

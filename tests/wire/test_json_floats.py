@@ -12,8 +12,8 @@ import pytest
 from integrator import schema
 from integrator.contracts.message_format import Options
 from integrator.formats import FORMATS
-from integrator.formats.contract import UnsupportedValue
 from integrator.formats.keys import KEYS, key_options
+from integrator.formats.records import UnsupportedValue
 from integrator.schema import Column
 from integrator.transform.cast import json_text
 
@@ -35,7 +35,7 @@ def test_a_number_reads_back_with_its_sign(name, options, bits):
     kind = schema.Float(bits)
     sent = [value for value in VALUES if bits == 64 or abs(value) < 1e38]
     column = pa.array(sent, schema.arrow_type(kind))
-    rows = FORMATS[name].encoder("t", [Column("c", kind)], options)({"c": column}, {})
+    rows = FORMATS[name].encoder([Column("c", kind)], options)({"c": column}, {})
     read = [json.loads(text)["c"] for text in rows.cast(pa.binary()).to_pylist()]
     assert [np.dtype(f"f{bits // 8}").type(value).tobytes() for value in read] == [
         value.tobytes() for value in column.to_numpy()
@@ -46,7 +46,7 @@ def test_a_number_reads_back_with_its_sign(name, options, bits):
 @pytest.mark.parametrize("value", NO_NUMBERS)
 def test_what_json_has_no_number_for_is_refused(name, options, value):
     for kind, values in ((schema.Float(64), [1.0, value]), (schema.Array(schema.Float(64)), [[1.0], [value]])):
-        encode = FORMATS[name].encoder("t", [Column("c", kind)], options)
+        encode = FORMATS[name].encoder([Column("c", kind)], options)
         with pytest.raises(UnsupportedValue, match="is no JSON number; send the column as text") as raised:
             encode({"c": pa.array(values, schema.arrow_type(kind))}, {})
         assert raised.value.index == 1
@@ -57,7 +57,7 @@ STRUCTS = [name for name, key in KEYS.items() if key.encoder is not None and ("J
 
 @pytest.mark.parametrize("name", STRUCTS)
 def test_minus_zero_in_keys(name):
-    encode = KEYS[name].encoder("t", [Column("c", schema.Float(64))], key_options(name, Options()))
+    encode = KEYS[name].encoder([Column("c", schema.Float(64))], key_options(name, Options()))
     assert encode({"c": pa.array([-0.0, 0.0])}, {}).cast(pa.string()).to_pylist() == (
         ["-0.0", "0"] if KEYS[name].lone else ['{"c":-0.0}', '{"c":0}']
     )

@@ -11,7 +11,7 @@ import pytest
 from integrator import schema
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import json_schema
-from integrator.formats.contract import UnsupportedValue
+from integrator.formats.records import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.wire import neutral
@@ -48,7 +48,7 @@ def test_every_case_validates_and_reads_back(case):
     said = json.loads(json_schema.schema_text("t", listed, OPTIONS))
     jsonschema.Draft7Validator.check_schema(said)
     validator = jsonschema.Draft7Validator(said)
-    rows = json_schema.FORMAT.encoder("t", listed, OPTIONS)({"c": array(kind, values)}, {}).to_pylist()
+    rows = json_schema.FORMAT.encoder(listed, OPTIONS)({"c": array(kind, values)}, {}).to_pylist()
     for row, value in zip(rows, values, strict=True):
         validator.validate(json.loads(row))
         assert neutral.same(neutral.given(kind, value), read(kind, json.loads(row, parse_float=Decimal)["c"]))
@@ -97,7 +97,7 @@ def test_golden_schema():
 def test_a_missing_value_is_left_out():
     listed = [Column(name, schema.Integer(32)) for name in "abc"]
     columns = {name: pa.array([1, None, 3], pa.int32()) for name in "abc"}
-    encode = json_schema.FORMAT.encoder("t", listed, OPTIONS)
+    encode = json_schema.FORMAT.encoder(listed, OPTIONS)
     gone = {"a": [True, False, True], "c": [False, False, True]}
     missing = {name: pa.array(mask).to_numpy(zero_copy_only=False) for name, mask in gone.items()}
     rows = encode(columns, missing).to_pylist()
@@ -107,7 +107,7 @@ def test_a_missing_value_is_left_out():
 
 
 def test_nan_is_refused_by_its_row():
-    encode = json_schema.FORMAT.encoder("t", [Column("c", schema.Float(64))], OPTIONS)
+    encode = json_schema.FORMAT.encoder([Column("c", schema.Float(64))], OPTIONS)
     with pytest.raises(UnsupportedValue, match="no JSON number") as raised:
         encode({"c": pa.array([1.0, None, float("nan")])}, {})
     assert raised.value.index == 2

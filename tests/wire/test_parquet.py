@@ -24,7 +24,7 @@ def read(kind, value):
 
 
 def rows_of(kind, values, options):
-    encoded = parquet_file.FORMAT.encoder("t", [Column("c", kind)], options)({"c": array(kind, values)}, {})
+    encoded = parquet_file.FORMAT.encoder([Column("c", kind)], options)({"c": array(kind, values)}, {})
     return [pq.read_table(io.BytesIO(row)) for row in encoded.to_pylist()]
 
 
@@ -47,7 +47,7 @@ def test_the_three_versions():
         [table] = rows_of(kind, [Decimal("1.50")], Options(parquet_version=version))
         types[version] = str(table.schema.field("c").type)
     assert types == {"v1": "double", "v2": "decimal128(10, 2)", "v3": "decimal128(10, 2)"}
-    encode = parquet_file.FORMAT.encoder("t", [Column("c", schema.Timestamp("us"))], Options(parquet_version="v2"))
+    encode = parquet_file.FORMAT.encoder([Column("c", schema.Timestamp("us"))], Options(parquet_version="v2"))
     [row] = encode({"c": array(schema.Timestamp("us"), [1])}, {}).to_pylist()
     assert pq.ParquetFile(io.BytesIO(row)).schema.column(0).physical_type == "INT96"
 
@@ -55,7 +55,7 @@ def test_the_three_versions():
 @pytest.mark.parametrize("codec", ["NONE", "GZIP", "LZ4"])
 def test_compression_and_the_same_bytes_each_time(codec):
     options = Options(block_compress=codec, parquet_version="v3")
-    encode = parquet_file.FORMAT.encoder("t", [Column("c", schema.String())], options)
+    encode = parquet_file.FORMAT.encoder([Column("c", schema.String())], options)
     first, second = (encode({"c": pa.array(["x" * 100])}, {}).to_pylist() for _ in range(2))
     assert first == second
     said = pq.ParquetFile(io.BytesIO(first[0])).metadata.row_group(0).column(0).compression

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from integrator import schema
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import protobuf
-from integrator.formats.contract import UnsupportedValue
+from integrator.formats.records import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import decode, protoc
@@ -35,7 +35,7 @@ def test_googles_runtime_reads_every_case_and_writes_the_same_bytes(case, nullab
     values = values if nullable else [value for value in values if value is not None]
     columns = [Column("c", kind, nullable)]
     cls = protoc.message_class(protobuf.schema_text("t", columns, OPTIONS), "t")
-    rows = protobuf.FORMAT.encoder("t", columns, OPTIONS)({"c": array(kind, values)}, {}).to_pylist()
+    rows = protobuf.FORMAT.encoder(columns, OPTIONS)({"c": array(kind, values)}, {}).to_pylist()
     for row, value in zip(rows, values, strict=True):
         message = cls.FromString(row)
         assert neutral.same(neutral.given(kind, value), decode.protobuf_field(kind, message, "c"))
@@ -72,7 +72,7 @@ LISTS = [([["a"], None], False, "is null"), ([["a"], ["b", None]], True, "holds 
 def test_lists_that_a_repeated_field_cannot_be_are_refused(values, nullable, why):
     kind = schema.Array(schema.String())
     with pytest.raises(UnsupportedValue, match=why) as raised:
-        protobuf.FORMAT.encoder("t", [Column("c", kind, nullable)], OPTIONS)({"c": pa.array(values)}, {})
+        protobuf.FORMAT.encoder([Column("c", kind, nullable)], OPTIONS)({"c": pa.array(values)}, {})
     assert raised.value.index == 1
 
 
@@ -80,7 +80,7 @@ def test_lists_that_a_repeated_field_cannot_be_are_refused(values, nullable, why
 def test_years_that_protobuf_does_not_have_are_refused(kind):
     beyond = 2932897 if isinstance(kind, schema.Date) else 2932897 * 86_400_000_000
     with pytest.raises(UnsupportedValue, match="not in the years 1 to 9999") as raised:
-        protobuf.FORMAT.encoder("t", [Column("c", kind)], OPTIONS)({"c": array(kind, [0, None, beyond])}, {})
+        protobuf.FORMAT.encoder([Column("c", kind)], OPTIONS)({"c": array(kind, [0, None, beyond])}, {})
     assert raised.value.index == 2
 
 
@@ -91,9 +91,7 @@ def test_a_number_keeps_its_field_and_is_given_to_no_other():
     kept = Options(numbers=protobuf.numbers_of(text))
     second = protobuf.schema_text("t", after, kept)
     assert dict(protobuf.numbers_of(second)) == {"a": 1, "?2": 2, "new": 4, "c": 3}
-    rows = protobuf.FORMAT.encoder("t", after, kept)(
-        {name: pa.array([7], pa.int32()) for name in ("a", "new", "c")}, {}
-    )
+    rows = protobuf.FORMAT.encoder(after, kept)({name: pa.array([7], pa.int32()) for name in ("a", "new", "c")}, {})
     old = protoc.message_class(text, "t").FromString(rows[0].as_py())
     assert (old.a, old.HasField("b"), old.c) == (7, False, 7)
     third = protobuf.schema_text("t", before, Options(numbers=protobuf.numbers_of(second)))
@@ -138,6 +136,6 @@ def test_any_rows_are_the_bytes_that_googles_runtime_writes(rows):
         column.name: pa.array(values, schema.arrow_type(column.type))
         for column, values in zip(columns, zip(*rows, strict=True), strict=True)
     }
-    encoded = protobuf.FORMAT.encoder("t", columns, OPTIONS)(table, {}).to_pylist()
+    encoded = protobuf.FORMAT.encoder(columns, OPTIONS)(table, {}).to_pylist()
     for (i, s, a), row in zip(rows, encoded, strict=True):
         assert cls(i=i, s=s, a=a).SerializeToString(deterministic=True) == row

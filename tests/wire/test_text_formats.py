@@ -18,8 +18,8 @@ from lxml import etree
 from integrator import schema
 from integrator.contracts.message_format import Csv, Options
 from integrator.formats import csv_text, hvr_xml, plain_json
-from integrator.formats.contract import InvalidValue, UnsupportedValue
 from integrator.formats.finish import compressor, text_bytes
+from integrator.formats.records import InvalidValue, UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.wire import neutral
@@ -31,7 +31,7 @@ OPTIONS = Options(decimals="NUMERIC", json_mode="ROW_FRAGMENTS")
 
 
 def encode(said, kind, values, options=OPTIONS, missing=None):
-    return said.encoder("t", [Column("c", kind)], options)({"c": values}, missing or {}).to_pylist()
+    return said.encoder([Column("c", kind)], options)({"c": values}, missing or {}).to_pylist()
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
@@ -56,7 +56,7 @@ MODES = [
 def test_the_modes_of_plain_json(mode, message):
     options = Options(json_mode=mode)
     frame = plain_json.FORMAT.frame("tab1", [], options, None)
-    [row] = plain_json.FORMAT.encoder("tab1", [Column("c1", schema.Integer(32))], options)({"c1": pa.array([44])}, {})
+    [row] = plain_json.FORMAT.encoder([Column("c1", schema.Integer(32))], options)({"c1": pa.array([44])}, {})
     assert frame.opening.decode() + row.as_py() + frame.closing.decode() == message
 
 
@@ -105,7 +105,7 @@ def test_pyarrow_reads_csv_of_all_styles_with_null_apart_from_text(style):
     columns = [Column("n", schema.Integer(32)), Column("s", schema.String()), Column("t", schema.String())]
     table = {"n": pa.array(range(len(TEXTS)), pa.int32()), "s": pa.array(TEXTS), "t": pa.array(TEXTS[::-1])}
     frame = csv_text.FORMAT.frame("t", columns, Options(csv=style), None)
-    rows = csv_text.FORMAT.encoder("t", columns, Options(csv=style))(table, {}).to_pylist()
+    rows = csv_text.FORMAT.encoder(columns, Options(csv=style))(table, {}).to_pylist()
     read = pyarrow.csv.read_csv(
         io.BytesIO(frame.opening + b"".join(rows) + frame.closing),
         parse_options=pyarrow.csv.ParseOptions(
@@ -129,7 +129,7 @@ def test_golden_csv():
     columns = [Column("id", schema.Integer(32)), Column("a,b", schema.String())]
     table = {"id": pa.array([1, None], pa.int32()), "a,b": pa.array(['say "hi"', "?"])}
     frame = csv_text.FORMAT.frame("t", columns, Options(csv=style), None)
-    rows = csv_text.FORMAT.encoder("t", columns, Options(csv=style))(table, {}).to_pylist()
+    rows = csv_text.FORMAT.encoder(columns, Options(csv=style))(table, {}).to_pylist()
     assert frame.opening + b"".join(rows) + frame.closing == b'id,"a,b"\r\n1,"say ""hi"""\r\n?,"?"\r\nEOF'
 
 
@@ -177,7 +177,7 @@ def test_lxml_reads_every_case(case, compact):
 
 def test_golden_xml():
     options = Options(encoding="UTF-8")
-    rows = hvr_xml.FORMAT.encoder("t", [Column("a", schema.String()), Column('b"', schema.Bytes())], options)(
+    rows = hvr_xml.FORMAT.encoder([Column("a", schema.String()), Column('b"', schema.Bytes())], options)(
         {"a": pa.array(["x < y & z", None]), 'b"': pa.array([b"\x01", b""])},
         {"a": pa.array([False, False]).to_numpy(False)},
     )
@@ -200,7 +200,7 @@ def test_a_missing_value_is_left_out_and_null_is_not(said):
     columns = [Column(name, schema.String()) for name in "ab"]
     table = {name: pa.array(["x", None]) for name in "ab"}
     missing = {"a": pa.array([False, True]).to_numpy(zero_copy_only=False)}
-    rows = said.encoder("t", columns, OPTIONS)(table, missing).to_pylist()
+    rows = said.encoder(columns, OPTIONS)(table, missing).to_pylist()
     assert (
         rows
         == {

@@ -12,16 +12,15 @@ Positions: the order of files and lines, in which a source writes what is to be 
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.contract import Reading
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.dialects.debezium_coding import EMPTY
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
@@ -36,32 +35,29 @@ OPERATIONS = Operations(
 )
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find("type", "record")
-    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where(file.path, objects.numbers), "type")
+    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where.of(objects), "type")
     record = objects.take(at).inner("record", EXPECTED).find("stream", "namespace", "data", "emitted_at")
-    where = Where(file.path, record.numbers)
+    where = Where.of(record)
     data = record.inner("data", COLUMNS).find("_ab_cdc_deleted_at", "_ab_cdc_updated_at")
     action[~data.slices("_ab_cdc_deleted_at").nulls(document.text)] = "D"
     emitted = instants(record.text("emitted_at"), where, "emitted_at", "ms")
     name = "_ab_cdc_updated_at"
-    updated = stamps(file.path, where.line, name, data.text(name), "UTC")
+    updated = stamps(where, name, data.text(name), "UTC")
     images = JsonImages(data, data, CODING, _is_cdc, key_only=reading.debezium.old_images, empty=EMPTY, infers=True)
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         schema=record.text("namespace"),
         table=record.text("stream"),
         values=images,
         old=np.zeros(len(at), bool),
-        line=where.line,
         cap_tstamp=pc.coalesce(updated, emitted),
         ignored=ignored,
     )
-    place = by_line(file.number, where.line)
-    alone = pa.nulls(len(at), pa.string())
-    return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
+    return found, Positions.none(found.row_counts)
 
 
 def _is_cdc(name: str, _variant: int) -> bool:
@@ -70,4 +66,4 @@ def _is_cdc(name: str, _variant: int) -> bool:
 
 
 _PARTS = ("record", "state", "log", "trace", "control", "catalog", "spec", "connectionStatus")
-DIALECT = of_lines(decode, EXPECTED, tuple(mark("type", part) for part in _PARTS), names_tables=True)
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), tuple(mark("type", part) for part in _PARTS), names_tables=True)

@@ -26,18 +26,19 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first
-from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.contract import Reading
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.lines.lines import cut
-from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.order.positions import Positions, number
 from integrator.decode.rows.coding import check_nested, json_typed, read_plain, zoned
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records
+from integrator.decode.rows.runs import Fill
 from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Ints, Octets
@@ -59,17 +60,17 @@ _MEMBERS = ("type", "database", "table", "es", "gtid", "id", "mysqlType", "data"
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     messages = Objects.of_lines(document).required(EXPECTED).find(*_MEMBERS)
-    action, at, ignored = OPERATIONS.sort(messages.labels("type"), Where(file.path, messages.numbers), "type")
+    action, at, ignored = OPERATIONS.sort(messages.labels("type"), Where.of(messages), "type")
     after, before, row_of = _images(messages.take(at), action)
     objects, action = messages.take(at[row_of]), action[row_of]
-    where, types = Where(file.path, objects.numbers), objects.labels("mysqlType")
+    where, types = Where.of(objects), objects.labels("mysqlType")
     is_text = objects.slices("mysqlType").are_texts(document.text)
     where.refuse(is_text, lambda at: f"mysqlType is text, {cut(types.texts[types.codes[at]])}; expected an object")
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         schema=objects.labels("database").encoded(),
         table=objects.labels("table").encoded(),
@@ -80,18 +81,18 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
             variant=types.codes.astype(np.int64),
         ),
         old=before.has_object & (action == "U"),
-        line=where.line,
         cap_tstamp=instants(objects.text("es"), where, "es", "ms"),
-        old_of_changes=True,
+        fill=Fill(before=True),
         ignored=ignored,
     )
     gtid, batch = objects.text("gtid"), objects.text("id")
     batch = pc.if_else(pc.equal(batch, "0"), None, batch)  # TiCDC's of all messages
-    place = by_line(file.number, where.line)
     transaction = pc.coalesce(pc.if_else(pc.equal(gtid, ""), None, gtid), batch)
     of_gtid = pc.struct_field(pc.extract_regex(transaction, r"(?P<number>\d+)$"), "number")
-    transaction = pc.coalesce(transaction, place)  # the rows of a message, at least
-    return found, Positions(transaction, place, number(of_gtid), found.row_counts)
+    if transaction.null_count:  # the rows of a message, at least
+        line = pa.array(where.line).cast(pa.string())
+        transaction = pc.coalesce(transaction, pc.binary_join_element_wise(where.file, line, ":"))
+    return found, Positions(transaction, pa.nulls(len(gtid), pa.string()), number(of_gtid), found.row_counts)
 
 
 def _images(messages: Objects, action: npt.NDArray[np.str_]) -> tuple[Objects, Objects, Ints]:
@@ -103,7 +104,7 @@ def _images(messages: Objects, action: npt.NDArray[np.str_]) -> tuple[Objects, O
     counts, old_counts = (np.bincount(of, minlength=len(messages)) for of in (parent, old_parent))
     empty = first((counts == 0) & (action != "T"))
     if empty is not None:
-        where = Place(messages.lines.file, int(messages.numbers[empty]))
+        where = Where.of(messages).place(empty)
         raise DataError(Fault(where, "the message has no rows in `data`; what makes the messages must write them"))
     is_row = action[parent] != "T"
     Objects.of_nodes(messages.document, messages.line[parent], data, COLUMNS).required(COLUMNS)
@@ -129,7 +130,7 @@ def _check_lists(messages: Objects, name: str) -> None:
     at, text = messages.slices(name), messages.document.text
     wrong = first(~((at.first_bytes(text) == LIST) | at.nulls(text)))
     if wrong is not None:
-        where = Place(messages.lines.file, int(messages.numbers[wrong]))
+        where = Where.of(messages).place(wrong)
         value = messages.raw(name)[wrong].as_py()[:100]
         raise DataError(Fault(where, f"`{name}` is {value}; expected rows: […]"))
 
@@ -223,4 +224,4 @@ def _labels(values: pa.Array, mysql: str) -> pa.Array:
     return named.take(encoded.indices)
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("isDdl", "type"),), names_tables=True)
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("isDdl", "type"),), names_tables=True)

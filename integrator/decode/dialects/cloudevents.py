@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.contract import Reading
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.dialects import debezium_positions
 from integrator.decode.dialects.debezium import Events, changes
 from integrator.decode.dialects.debezium_kinds import ACTIONS
@@ -33,7 +33,7 @@ OPERATIONS = Operations(ACTIONS, {"m": "logical messages"})
 _PREFIX = "iodebezium"
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     ignored: Counter[str] = Counter()
     objects = Objects.of_lines(document)
@@ -42,9 +42,9 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         objects = objects.take(np.flatnonzero(objects.has_object))
     objects.find(*(f"{_PREFIX}{name}" for name in ("op", *map(_attribute, SOURCE))), "data")
     operation = objects.labels(f"{_PREFIX}op")
-    action, at, others = OPERATIONS.sort(operation, Where(file.path, objects.numbers), f"{_PREFIX}op")
+    action, at, others = OPERATIONS.sort(operation, Where.of(objects), f"{_PREFIX}op")
     objects = objects.take(at)
-    where, source = Where(file.path, objects.numbers), Attributes(objects)
+    where, source = Where.of(objects), Attributes(objects)
     data = objects.inner("data", EXPECTED).find("schema", "payload", "before", "after")
     wrapped = data.has("schema") & data.has("payload")
     schemas = DictionaryTexts(np.full(len(objects), -1, np.int32), [])
@@ -57,7 +57,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     before = data.inner("before", COLUMNS, np.isin(action, ["U", "D"])).either(framed, data.where(deleted))
     found = changes(Events(action, source, after, before, schemas, {**ignored, **others}, ~framed), where, reading)
     no_marks = np.zeros(len(at), np.bool_)
-    return found, debezium_positions.positions(None, no_marks, source, file, np.arange(len(at)), found)
+    return found, debezium_positions.positions(None, no_marks, source, np.arange(len(at)), found)
 
 
 def _attribute(name: str) -> str:
@@ -93,4 +93,4 @@ class Attributes:
         return DictionaryTexts.of(self.text(name))
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("specversion", "iodebeziumop"),))
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("specversion", "iodebeziumop"),))

@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
-from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.contract import Reading
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.dialects import debezium_positions
 from integrator.decode.dialects.debezium_coding import (
     EMPTY,
@@ -54,10 +54,10 @@ from integrator.decode.json.slices import DictionaryTexts
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Mask
-from integrator.errors import Fault, Place, PublicDataError
+from integrator.errors import Fault, PublicDataError
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     ignored: Counter[str] = Counter()
     events, schemas = _payloads(Objects.of_lines(document).find("schema", "payload", *MEMBERS), ignored)
@@ -70,7 +70,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     status = events.text("status") if marks.any() else None
     at = np.flatnonzero(rows)
     objects, action, flat = events.take(at), action[at], flat[at]
-    where, source = Where(file.path, objects.numbers), Blocks(objects, flat)
+    where, source = Where.of(objects), Blocks(objects, flat)
     framed = objects.where(~flat) if flat.any() else objects
     after = framed.inner("after", COLUMNS, np.isin(action, ["I", "U"]))
     before = framed.inner("before", COLUMNS, np.isin(action, ["U", "D"]))
@@ -91,7 +91,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         where,
         reading,
     )
-    return found, debezium_positions.positions(status, marks, source, file, at, found)
+    return found, debezium_positions.positions(status, marks, source, at, found)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
     used = [schemas.codes == code for code in range(len(schemas.texts))]
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
     found = Records(
-        file=where.file,
+        where=where,
         action=events.action,
         schema=_schema(source, is_mysql),
         database=_database(source, is_mysql),
@@ -134,7 +134,6 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
             variant=(schemas.codes.astype(np.int64) + 1) * 8 + databases(connectors) * 2 + events.flat,
         ),
         old=events.before.filled & (events.action == "U"),
-        line=where.line,
         cap_tstamp=_time(source, where),
         cap_user=source.text("user_name"),
         ignored=events.ignored,
@@ -215,7 +214,7 @@ def _check_tables(found: Records) -> None:
     if len(nameless):
         raise PublicDataError(
             Fault(
-                Place(found.file, int(found.line[nameless[0]])),
+                found.where.place(int(nameless[0])),
                 "the event does not say its table, and the channel has "
                 "several; flatten with add.fields=source.table, or name the table at the source location",
             )
@@ -239,4 +238,6 @@ _RECOGNIZED = (
     mark("status", "id", "event_count"),
     mark("ddl", "source"),
 )
-DIALECT = replace(of_lines(decode, EXPECTED, _RECOGNIZED, repeated=("schema", "payload")), bare=frozenset({"ts_ms"}))
+DIALECT = replace(
+    of_lines(JsonRecords(decode, EXPECTED, ("schema", "payload")), _RECOGNIZED), bare=frozenset({"ts_ms"})
+)

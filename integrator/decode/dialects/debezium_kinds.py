@@ -77,7 +77,7 @@ def words_of(objects: Objects, flat: Mask) -> DictionaryTexts:
     if not flat.any():
         return objects.labels("op")
     deleted, own = objects.text("__deleted"), objects.text("__op")
-    where = Where(objects.lines.file, objects.numbers)
+    where = Where.of(objects)
     where.check(deleted, ~mask(pc.is_in(deleted, pa.array(["true", "false"]))) & flat, "__deleted", "true or false")
     is_deleted = pc.fill_null(pc.equal(deleted, "true"), fill_value=False)
     where.check(own, mask(pc.not_equal(own, "d")) & mask(is_deleted) & flat, "__op", "d, for __deleted is true")

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import mask
+from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS
-from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.json.slices import DictionaryTexts, texts_of
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, binlog, by_line, number
+from integrator.decode.order.positions import NO_TRANSACTION, Positions, binlog, number
 from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import find_first_of_two
 from integrator.engine.values import Slices
 from integrator.engine.words import WORD
-from integrator.errors import DataError, Fault, Place
+from integrator.errors import DataError, Fault
 
 SOURCE = (
     *("connector", "ts_ms", "ts_us", "db", "schema", "table", "user_name"),
@@ -55,34 +55,26 @@ Positioned = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
 
 
-def positions(status: pa.Array | None, marks: Mask, source: Source, file: File, at: Ints, found: Records) -> Positions:
+def positions(status: pa.Array | None, marks: Mask, source: Source, at: Ints, found: Records) -> Positions:
     """Return the positions of the `found` events, which are at some places among all; `marks` are of transactions.
 
     status: of all events, what marks say.
     """
-    by_connector = _by_fields(source)
-    where, lines = Where(file.path, found.line), by_line(file.number, found.line)
+    by_connector, where = _by_fields(source), found.where
     if by_connector is None:
         connector = source.text("connector")
         odd = mask(pc.is_in(connector, _WITH_POSITIONS)) & ~source.partial
         where.check(connector, odd, "source.connector", "with it, its position in the source block, as it writes it")
-        nothing = pa.nulls(len(at), pa.string())
-        transaction, commit, segment = nothing, lines, pa.repeat(NO_TRANSACTION, len(at))
+        placed = Positions.none(found.row_counts)
     else:
-        transaction, commit, segment = by_connector(source.text, where)
-        if by_connector is _mysql:
-            nowhere = pc.fill_null(pc.equal(source.text("file"), ""), fill_value=False)
-            commit = pc.if_else(nowhere, lines, commit)
-    lost = np.flatnonzero(mask(pc.is_null(commit)))
-    if len(lost):
-        raise DataError(
-            Fault(
-                Place(file.path, int(found.line[lost[0]])),
-                "the event's source block does not say its position, as others do",
-            )
-        )
+        placed = Positions(*by_connector(source.text, where), found.row_counts)
+        nowhere = mask(pc.equal(source.text("file"), "")) if by_connector is _mysql else np.zeros(len(at), bool)
+        lost = first(mask(pc.is_null(placed.commit)) & ~nowhere)
+        if lost is not None:
+            text = "the event's source block does not say its position, as others do"
+            raise DataError(Fault(where.place(lost), text))
     ends, closed = (None, False) if status is None else _ends(status, marks, at)
-    return Positions(transaction, commit, segment, found.row_counts, ends, closed)
+    return replace(placed, ends=ends, closed=closed)
 
 
 _WITH_POSITIONS = pa.array(["postgresql", "mysql", "mariadb", "sqlserver", "oracle"])

@@ -106,24 +106,24 @@ def _decoded(
     rows: pa.Table, line: Ints, file: File, table: Table, objects: Objects | None, *, rejected: bool = False
 ) -> Decoded:
     """Return the changes of rows; `objects`, if they are of JSON, have their columns. rejected: whether lines are."""
+    where = Where(file.path, line) if objects is None else Where.of(objects)
     for name in (TYPE, VERSION):
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
         if lost is not None:
-            raise PublicDataError(Fault(Place(file.path, int(line[lost])), f"the row has no {name}"))
-    kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), schema.String())
+            raise PublicDataError(Fault(where.place(lost), f"the row has no {name}"))
+    kind = control(where, TYPE, rows[TYPE].combine_chunks(), schema.String())
     written = rows[VERSION].combine_chunks()
-    where = Where(file.path, line)
     if pa.types.is_string(written.type):
         where.check(written, mask(pc.starts_with(written, "-")), VERSION, "a whole number from 0 on")
         numbered = integers(written, where, VERSION)
     else:
-        numbered = control(file.path, line, VERSION, written, schema.Integer(64))
+        numbered = control(where, VERSION, written, schema.Integer(64))
     version, numbers = numbered.cast(pa.string()), numbered.to_numpy()
     wrong = first(pc.invert(pc.is_in(kind, pa.array(CHANGES))))
     if wrong is not None:
         raise DataError(
             Fault(
-                Place(file.path, int(line[wrong])),
+                where.place(wrong),
                 f"{TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(CHANGES)}",
             )
         )
@@ -146,20 +146,15 @@ def _decoded(
     if STAMP in rows.column_names:
         moments = rows[STAMP].combine_chunks()
         is_text = pa.types.is_string(moments.type)
-        stamp = (
-            stamps(file.path, line, STAMP, moments, "UTC")
-            if is_text
-            else control(file.path, line, STAMP, moments, INSTANT)
-        )
+        stamp = stamps(where, STAMP, moments, "UTC") if is_text else control(where, STAMP, moments, INSTANT)
     keep = pa.array(order)
     found = Records(
-        file=file.path,
+        where=where.take(order),
         action=action[order],
         schema=pa.nulls(len(order), pa.string()),
         table=pa.repeat(table.name, len(order)),
         values=_values(rows, order, np.where(before[order] >= 0, before[order], order), objects),
         old=before[order] >= 0,
-        line=line[order],
         cap_tstamp=stamp.take(keep),
     )
     version = version.take(keep)
@@ -196,7 +191,7 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, where: Wher
         again = int(np.delete(pre, firsts)[0])
         raise DataError(
             Fault(
-                Place(where.file, int(where.line[again])),
+                where.place(again),
                 f"version {version[again].as_py()} updates several rows of table "
                 f"{table.name} with one key ({', '.join(table.key)}), whose images cannot be paired; define a key "
                 "whose values are unique",

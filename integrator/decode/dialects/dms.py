@@ -22,12 +22,11 @@ import pyarrow as pa
 from integrator import schema
 from integrator.decode.column_names import is_meant
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, Parts, envelope_check, mark, of_parts
+from integrator.decode.dialect import Decoded, Parts, mark, of_parts
 from integrator.decode.dialects import dms_json
 from integrator.decode.fields import Where
-from integrator.decode.json.document import read_document
 from integrator.decode.json.slices import DictionaryTexts
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.coding import stamps
 from integrator.decode.rows.columns import RowValues
 from integrator.decode.rows.operations import Operations
@@ -46,10 +45,7 @@ def parts(file: File, reading: Reading) -> Parts:
     """Return the parts of a file. Raises DataError."""
     container = file.container
     if container == "json":
-        return Parts(
-            file.lines(reading),
-            lambda lines: dms_json.decode(read_document(lines, dms_json.EXPECTED), file, reading),
-        )
+        return dms_json.RECORDS.parts(file, reading)
     return Parts(iter(()) if container == "empty" else _of_tables(file, container, reading), lambda decoded: decoded)
 
 
@@ -92,29 +88,26 @@ def _written(file: File, table: Table) -> Csv:
 def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Reading) -> Decoded:
     size = len(rows)
     words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
-    action, _, ignored = OPERATIONS.sort(
-        DictionaryTexts.of(control(file.path, line, OP, words, schema.String())), Where(file.path, line), OP
-    )
+    where = Where(file.path, line)
+    action, _, ignored = OPERATIONS.sort(DictionaryTexts.of(control(where, OP, words, schema.String())), where, OP)
     name = reading.timestamp_column or STAMP
     stamp = pa.nulls(size, pa.timestamp("us", "UTC"))
     if name in rows.column_names:
-        texts = control(file.path, line, name, rows[name].combine_chunks(), schema.String())
-        stamp = stamps(file.path, line, name, texts, "UTC")
+        texts = control(where, name, rows[name].combine_chunks(), schema.String())
+        stamp = stamps(where, name, texts, "UTC")
     every = np.arange(size)
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         schema=pa.nulls(size, pa.string()),
         table=pa.repeat(table.name, size),
         values=RowValues(rows, every, every, frozenset((OP, name)), dms_json.typed),
         old=np.zeros(size, bool),
-        line=line,
         cap_tstamp=stamp,
         ignored=ignored,
     )
-    nothing = pa.nulls(size, pa.string())
-    return found, Positions(nothing, by_line(file.number, line), pa.repeat(NO_TRANSACTION, size), found.row_counts)
+    return found, Positions.none(found.row_counts)
 
 
 _MARKS = (mark(OP, certain=True), mark("metadata", others=("data", "control", "before-image")))
-DIALECT = of_parts(parts, _MARKS, check=envelope_check(dms_json.decode, dms_json.EXPECTED))
+DIALECT = of_parts(parts, _MARKS, check=dms_json.RECORDS.check)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.contract import Reading
+from integrator.decode.dialect import Decoded, JsonRecords
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.order.positions import Positions, number
 from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records
+from integrator.decode.rows.runs import Fill
 from integrator.decode.text.binary import from_hex
 from integrator.schema import Type
 
@@ -25,30 +26,28 @@ OPERATIONS = Operations(
 )
 
 
-def decode(document: Document, file: File, _reading: Reading) -> Decoded:
+def decode(document: Document, _reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find("data", "metadata", "before-image")
     metadata = objects.inner("metadata", EXPECTED).find(*_METADATA)
-    every = Where(file.path, objects.numbers)
-    action, at, ignored = OPERATIONS.sort(metadata.labels("operation"), every, "metadata.operation")
+    action, at, ignored = OPERATIONS.sort(metadata.labels("operation"), Where.of(objects), "metadata.operation")
     objects, metadata = objects.take(at), metadata.take(at)
-    line = objects.numbers
+    where = Where.of(objects)
     data, before = objects.inner("data", COLUMNS), objects.inner("before-image", COLUMNS, action == "U")
     stamp = metadata.first_text(["commit-timestamp", "timestamp"])
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         schema=metadata.text("schema-name"),
         table=metadata.text("table-name"),
         values=JsonImages(data, data.either(action == "D", before), CODING),
         old=before.filled & (action == "U"),
-        line=line,
-        cap_tstamp=stamps(file.path, line, "timestamp", stamp, "UTC"),
-        new_of_changes=False,
+        cap_tstamp=stamps(where, "timestamp", stamp, "UTC"),
+        fill=Fill(after=False),
         ignored=ignored,
     )
     xid = metadata.text("transaction-id")
-    return found, Positions(xid, by_line(file.number, line), number(xid), found.row_counts)
+    return found, Positions(xid, pa.nulls(len(xid), pa.string()), number(xid), found.row_counts)
 
 
 def typed(kind: Type, values: pa.Array) -> pa.Array:
@@ -58,3 +57,5 @@ def typed(kind: Type, values: pa.Array) -> pa.Array:
 
 CODING = TextCoding("dms", typed, zoned="utc")
 _METADATA = ("operation", "schema-name", "table-name", "transaction-id", "commit-timestamp", "timestamp")
+
+RECORDS = JsonRecords(decode, EXPECTED)

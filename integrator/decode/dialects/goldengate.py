@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first, mask
-from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.contract import Reading
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, digits, qualified
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.slices import raw_of
-from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.order.positions import Positions, number
 from integrator.decode.rows.coding import TextCoding, json_typed, stamps, zoned
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
@@ -34,7 +34,7 @@ from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Mask, Places
 from integrator.engine.values import Slices
-from integrator.errors import DataError, Fault, Place
+from integrator.errors import DataError, Fault
 from integrator.schema import Type, describe
 
 EXPECTED = "an operation of GoldenGate"
@@ -58,12 +58,12 @@ _META = frozenset(
 _MISSING = "_isMissing"
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find(*_META)
-    action, at, ignored = OPERATIONS.sort(objects.labels("op_type"), Where(file.path, objects.numbers), "op_type")
+    action, at, ignored = OPERATIONS.sort(objects.labels("op_type"), Where.of(objects), "op_type")
     objects = objects.take(at)
-    where = Where(file.path, objects.numbers)
+    where = Where.of(objects)
     in_row_mode = ~(objects.has("after") | objects.has("before")) & (action != "T")
     deleted = action == "D"
     after = objects.inner("after", COLUMNS, np.isin(action, ["I", "U"]))
@@ -75,7 +75,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     names, zone = qualified(name, where, "table"), reading.time_zone
     coding = TextCoding(f"goldengate {zone}", lambda kind, values: typed(kind, values, zone), zoned="own")
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         database=names.database,
         schema=names.schema,
@@ -90,12 +90,11 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
             hidden=_missing(document, after, before),
         ),
         old=before.filled & (action == "U"),
-        line=where.line,
-        cap_tstamp=stamps(file.path, where.line, "op_ts", _micros(objects.text("op_ts")), zone),
+        cap_tstamp=stamps(where, "op_ts", _micros(objects.text("op_ts")), zone),
         ignored=ignored,
     )
     xid, pos = objects.first_text(["xid", "csn"]), objects.text("pos")
-    commit = pc.coalesce(_trail(pos, where), by_line(file.number, where.line))
+    commit = _trail(pos, where)
     return found, Positions(pc.coalesce(xid, pos), commit, number(xid), found.row_counts)
 
 
@@ -113,7 +112,7 @@ def _check_names(reading: Reading, name: pa.Array, in_row_mode: Mask, where: Whe
         if at is not None:
             raise DataError(
                 Fault(
-                    Place(where.file, int(where.line[at])),
+                    where.place(at),
                     f"table {table.name}: in row mode, column {column!r} has the name of a "
                     "field of the record; write operation mode (format=json)",
                 )
@@ -171,4 +170,4 @@ def typed(kind: Type, values: pa.Array, zone: str) -> pa.Array:
             return json_typed(kind, values)
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("op_type", "table", certain=True),))
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("op_type", "table", certain=True),))

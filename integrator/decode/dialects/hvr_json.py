@@ -6,57 +6,52 @@ import json
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from integrator.arrow.arrays import every_refused, first_refused
 from integrator.decode.contract import Reading
-from integrator.decode.dialects.hvr_records import META, POSITION, Records
+from integrator.decode.dialect import Decoded, JsonRecords
+from integrator.decode.dialects.hvr_records import META, POSITION, decoded, positions_of
 from integrator.decode.fields import Where
-from integrator.decode.json.document import read_document
+from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts, labels_of
 from integrator.decode.json.values import read_json
-from integrator.decode.lines.lines import Lines, cut
+from integrator.decode.lines.lines import cut
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.coding import JsonCoding
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.text.refused import ValueRefused
-from integrator.errors import DataError, Fault, Place, shown
+from integrator.errors import DataError, Fault, shown
 from integrator.schema import arrow_type
 
-_EXPECTED = "a record with hvr_op, hvr_tx_seq and the columns of its table"
+EXPECTED = "a record with hvr_op, hvr_tx_seq and the columns of its table"
 _REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
 _TYPED = tuple(name for name in META if name != "hvr_tbl_name")
 
 
-def records(lines: Lines, reading: Reading) -> Records:
-    """Return the records of lines. Raises DataError."""
-    objects = _objects(lines)
-    rows = JsonImages(objects, objects, JsonCoding(), lambda name, _: name in META, infers=True)
-    return Records(
-        lines.file,
-        objects.numbers,
-        _tables(objects, reading),
-        {name: _typed(objects, name) for name in _TYPED},
-        rows,
-    )
+def decode(document: Document, reading: Reading) -> Decoded:
+    """Return the change rows of lines. Raises DataError."""
+    objects = _objects(document)
+    values = JsonImages(objects, objects, JsonCoding(), lambda name, _: name in META, infers=True)
+    table, meta = _tables(objects, reading), {name: _typed(objects, name) for name in _TYPED}
+    return decoded(Where.of(objects), meta, table, values)
 
 
-def transactions(lines: Lines) -> tuple[pa.Array, pa.Array]:
-    """Return the hvr_tx_seq and the hvr_tx_countdown of each line."""
-    objects = _objects(lines)
-    given, own, left = (_typed(objects, name) for name in POSITION)
-    return pc.coalesce(pc.utf8_slice_codeunits(given, 0, 20), own), left
+def positions(document: Document) -> Positions:
+    """Return where the records of lines stand. Raises DataError."""
+    objects = _objects(document)
+    return positions_of(Where.of(objects), {name: _typed(objects, name) for name in POSITION})
 
 
-def _objects(lines: Lines) -> Objects:
-    return Objects.of_lines(read_document(lines, _EXPECTED, collected=True)).required(_EXPECTED).find(*META)
+def _objects(document: Document) -> Objects:
+    return Objects.of_lines(document).required(EXPECTED).find(*META)
 
 
 def _tables(objects: Objects, reading: Reading) -> DictionaryTexts:
     """Return the name of each record's table. Raises DataError for one without a name, or whose name is no text."""
     at = objects.slices("hvr_tbl_name")
     found = labels_of(objects.document.text, at)
-    where = Where(objects.lines.file, objects.numbers)
+    where = Where.of(objects)
     if (found.codes < 0).any():
         if reading.default_table is None:
             where.refuse(
@@ -97,7 +92,10 @@ def _typed(objects: Objects, name: str) -> pa.Array:
     def fault(index: int) -> Fault:
         raw = text[at.start[index] : at.end[index]].tobytes().decode()
         value = shown(json.loads(raw)) if raw.startswith('"') else cut(raw)
-        place = Place(objects.lines.file, int(objects.numbers[index]))
+        place = Where.of(objects).place(index)
         return Fault(place, f"{name}: {value} is no {arrow_type(kind)}; mend the record")
 
     raise DataError(fault(index), lambda: list(map(fault, every_refused(len(objects), accepts))))
+
+
+RECORDS = JsonRecords(decode, EXPECTED, positions=positions)

@@ -10,27 +10,32 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import Reading
-from integrator.decode.dialects.hvr_records import META, POSITION, Records
+from integrator.decode.dialect import Decoded
+from integrator.decode.dialects import hvr_records
+from integrator.decode.dialects.hvr_records import META, POSITION
+from integrator.decode.fields import Where
 from integrator.decode.json.slices import DictionaryTexts
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.columns import RowValues
 from integrator.decode.rows.runs import DecodedColumns, Fill, Rows
 from integrator.decode.table_files import batches, control, numbered
-from integrator.engine.arrays import Ints, Mask
-from integrator.errors import DataError, Fault, Place, PublicDataError, shown
+from integrator.engine.arrays import Mask
+from integrator.errors import DataError, Fault, PublicDataError, shown
 from integrator.schema import arrow_type
 
 
-def records(file: str, container: str, reading: Reading) -> Iterator[Records]:
-    """Yield the records of a file, batch by batch."""
+def decoded(file: str, container: str, reading: Reading) -> Iterator[Decoded]:
+    """Yield the change rows of a file, batch by batch. Raises DataError."""
     line = 2 if container == "csv" else 1
     found = batches(file, container, "hvr_op")
     for batch in [pa.Table.from_batches(list(found))] if reading.whole_files else map(_table, found):
         numbers, line = numbered(batch, line, container)
-        meta = {name: _meta(file, batch, name, numbers) for name in META}
+        where = Where(file, numbers)
+        meta = {name: _meta(where, batch, name) for name in META}
         every = np.arange(batch.num_rows)
         missing = _named_missing(meta["hvr_missing"])
         values = HvrRows(batch, every, every, frozenset(META), missing=missing)
-        yield Records(file, numbers, _tables(file, meta["hvr_tbl_name"], numbers, reading), meta, values)
+        yield hvr_records.decoded(where, meta, _tables(where, meta["hvr_tbl_name"], reading), values)
 
 
 class HvrRows(RowValues):
@@ -47,32 +52,32 @@ class HvrRows(RowValues):
         return super().columns(rows, reading, fill)
 
 
-def transactions(file: str, container: str) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """Yield the hvr_tx_seq and the hvr_tx_countdown of each record."""
+def positions(file: str, container: str) -> Iterator[Positions]:
+    """Yield where the records of a file stand, batch by batch: only the columns that say it are read."""
     line = 2 if container == "csv" else 1
     for batch in map(_table, batches(file, container, "hvr_op", list(POSITION))):
         numbers, line = numbered(batch, line, container)
-        given, own, left = (_meta(file, batch, name, numbers) for name in POSITION)
-        yield pc.coalesce(pc.utf8_slice_codeunits(given, 0, 20), own), left
+        where = Where(file, numbers)
+        yield hvr_records.positions_of(where, {name: _meta(where, batch, name) for name in POSITION})
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def _meta(file: str, batch: pa.Table, name: str, numbers: Ints) -> pa.Array:
+def _meta(where: Where, batch: pa.Table, name: str) -> pa.Array:
     """Return an hvr_ column in its type; all null where the file does not have it. Raises DataError with the line."""
     if name not in batch.column_names:
         return pa.nulls(batch.num_rows, arrow_type(META[name]))
-    return control(file, numbers, name, batch[name].combine_chunks(), META[name])
+    return control(where, name, batch[name].combine_chunks(), META[name])
 
 
-def _tables(file: str, names: pa.Array, numbers: Ints, reading: Reading) -> DictionaryTexts:
+def _tables(where: Where, names: pa.Array, reading: Reading) -> DictionaryTexts:
     nameless = np.flatnonzero(mask(pc.is_null(names)))
     if len(nameless) and reading.default_table is None:
         raise PublicDataError(
             Fault(
-                Place(file, int(numbers[nameless[0]])),
+                where.place(int(nameless[0])),
                 "the record has no hvr_tbl_name, and the channel has several tables; add "
                 "it, or name the table at the source location",
             )

@@ -20,18 +20,19 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first
-from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.contract import Reading
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import texts_of
-from integrator.decode.order.positions import Positions, binlog, by_line, number
+from integrator.decode.order.positions import Positions, binlog, number
 from integrator.decode.rows.coding import TextCoding, check_nested, utc_typed
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records
+from integrator.decode.rows.runs import Fill
 from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import ValueRefused, each, guarded
 from integrator.engine.arrays import Mask, Octets
@@ -88,32 +89,31 @@ _LABELS = schema.String(None, "enum")
 CODING = MaxwellCoding("maxwell", _typed, zoned="utc")
 
 
-def decode(document: Document, file: File, _reading: Reading) -> Decoded:
+def decode(document: Document, _reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED)
     objects.find("database", "table", "type", "ts", "xid", "commit", "position", "data", "old")
-    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where(file.path, objects.numbers), "type")
+    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where.of(objects), "type")
     objects = objects.take(at)
     data, changed = objects.inner("data", COLUMNS), objects.inner("old", COLUMNS, action == "U")
-    where = Where(file.path, objects.numbers)
+    where = Where.of(objects)
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         schema=objects.labels("database").encoded(),
         table=objects.labels("table").encoded(),
         values=JsonImages(data, data.either(action == "D", changed), CODING),
         old=changed.has_object & (action == "U"),
-        line=where.line,
         cap_tstamp=instants(objects.text("ts"), where, "ts", "s"),
-        old_of_changes=True,
+        fill=Fill(before=True),
         ignored=ignored,
     )
     xid, commits = objects.text("xid"), objects.labels("commit")
     position = objects.text("position")
-    commit = pc.coalesce(binlog(position, where, "position"), by_line(file.number, where.line))
+    commit = binlog(position, where, "position")
     is_last = commits.are("true")
     ends = is_last if is_last.any() or xid.null_count < len(xid) else None
     return found, Positions(pc.coalesce(xid, position), commit, number(xid), found.row_counts, ends)
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("database", "type", "ts"),), names_tables=True)
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("database", "type", "ts"),), names_tables=True)

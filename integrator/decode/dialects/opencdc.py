@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first, mask
-from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.contract import Reading
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, instants, qualified
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.coding import TextCoding, json_typed, zoned
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.rows.operations import Operations
@@ -32,7 +32,7 @@ from integrator.decode.rows.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.engine.arrays import Mask
-from integrator.errors import DataError, Fault, Place
+from integrator.errors import DataError, Fault
 from integrator.schema import Type, describe
 
 EXPECTED = "an OpenCDC record"
@@ -40,12 +40,12 @@ _EMPTY = '""'
 OPERATIONS = Operations({"create": "I", "snapshot": "I", "update": "U", "delete": "D"})
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find("operation", "metadata", "key", "payload")
-    action, at, ignored = OPERATIONS.sort(objects.labels("operation"), Where(file.path, objects.numbers), "operation")
+    action, at, ignored = OPERATIONS.sort(objects.labels("operation"), Where.of(objects), "operation")
     objects = objects.take(at)
-    where = Where(file.path, objects.numbers)
+    where = Where.of(objects)
     payload, metadata = objects.inner("payload", EXPECTED), objects.inner("metadata", EXPECTED)
     members = [(payload, "after", "payload.after"), (payload, "before", "payload.before"), (objects, "key", "key")]
     after, before, key = _images(members, _needs_key(payload, action))
@@ -53,20 +53,17 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     names = qualified(metadata.text("opencdc.collection"), where, "opencdc.collection")
     nanos = metadata.first_text(["opencdc.createdAt", "opencdc.readAt"])
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         database=names.database,
         schema=names.schema,
         table=pc.coalesce(names.table, pa.scalar(reading.default_table, pa.string())),
         values=JsonImages(after, before, CODING),
         old=before.filled & (action == "U"),
-        line=where.line,
         cap_tstamp=instants(nanos, where, "opencdc.createdAt or opencdc.readAt", "ns"),
         ignored=ignored,
     )
-    alone = pa.nulls(len(at), pa.string())
-    place = by_line(file.number, where.line)
-    return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
+    return found, Positions.none(found.row_counts)
 
 
 def _needs_key(payload: Objects, action: npt.NDArray[np.str_]) -> Mask:
@@ -101,13 +98,11 @@ def _objects(objects: Objects, name: str, shown: str, which: Mask) -> pa.Array:
         encoded = pc.if_else(pc.equal(encoded, ""), None, encoded)
         decoded = guarded(encoded, _decoded, "base64 of a JSON object")
     except ValueRefused as error:
-        raise DataError(
-            Fault(Place(objects.lines.file, int(objects.numbers[error.index])), f"{shown} is raw: {error}")
-        ) from None
+        raise DataError(Fault(Where.of(objects).place(error.index), f"{shown} is raw: {error}")) from None
     texts = pc.if_else(pa.array(raw), decoded, texts)
     odd = first(np.asarray(~mask(pc.starts_with(pc.utf8_trim_whitespace(pc.fill_null(texts, "{")), "{"))))
     if odd is not None:
-        where = Place(objects.lines.file, int(objects.numbers[odd]))
+        where = Where.of(objects).place(odd)
         raise DataError(Fault(where, f"{shown} is no object, but {texts[odd].as_py()[:100]}"))
     return texts
 
@@ -139,4 +134,4 @@ def _typed(kind: Type, values: pa.Array) -> pa.Array:
 CODING = TextCoding("opencdc", _typed, zoned="utc")
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("operation", "payload"),))
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("operation", "payload"),))

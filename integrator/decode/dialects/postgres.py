@@ -34,7 +34,7 @@ def instants(texts: pa.Array, where: Where) -> pa.Array:
     """Return commit times, as PostgreSQL prints them with a zone, as timestamp(us, UTC). Raises DataError."""
     zoned = mask(pc.match_substring_regex(texts, rf":\d\d(\.\d+)?{ZONE}$"))
     where.check(texts, ~zoned, "timestamp", "a timestamp with a zone, such as 2026-01-18 03:15:30.139317+00")
-    return stamps(where.file, where.line, "timestamp", texts, "UTC")
+    return stamps(where, "timestamp", texts, "UTC")
 
 
 def commit_of(lsn: str) -> str:

@@ -5,38 +5,40 @@ from __future__ import annotations
 import numpy as np
 
 from integrator.arrow.arrays import first
+from integrator.decode.dialect import Decoded
 from integrator.decode.dialects import postgres
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document
 from integrator.decode.json.named import NamedLists, as_objects, plain_names
 from integrator.decode.json.objects import Objects
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.coding import TextCoding
 from integrator.decode.rows.images import JsonImages
-from integrator.decode.rows.records import Records, Sequenced
+from integrator.decode.rows.records import Records
 from integrator.decode.text.values import from_column
-from integrator.engine.arrays import Ints, Mask
+from integrator.engine.arrays import Mask
 from integrator.engine.grammar import LIST
-from integrator.errors import DataError, Fault, Place, PublicDataError
+from integrator.errors import DataError, Fault, PublicDataError
 
 EXPECTED = "wal2json version 1"
 ACTIONS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "message": "M"}
 CODING = TextCoding("wal2json", lambda kind, values: from_column(values, kind), bare="none", scalars=True)
 
 
-def records(document: Document) -> tuple[Records, Sequenced]:
+def decode(document: Document) -> Decoded:
     """Return the changes of the transactions in a document. Raises DataError."""
     lines = Objects.of_lines(document).required(EXPECTED).find("change", "nextlsn", "xid", "timestamp")
-    where = Where(document.lines.file, lines.numbers)
+    where = Where.of(lines)
     for name in ("change", "nextlsn"):
         absent = first(lines.slices(name).nulls(document.text))
         if absent is not None:
             raise PublicDataError(
                 Fault(
-                    Place(where.file, int(where.line[absent])),
+                    where.place(absent),
                     f"the transaction has no {name}; record with the option include-lsn=1, and without write-in-chunks",
                 )
             )
-    _check_list(lines, "change")
+    check_list(lines, "change")
     node, parent = lines.elements("change")
     changes = Objects.of_nodes(document, lines.line[parent], node, EXPECTED).required(EXPECTED)
     actions = _actions(changes)
@@ -44,23 +46,22 @@ def records(document: Document) -> tuple[Records, Sequenced]:
     named = [(changes, "columnnames", "columnvalues"), (keys, "keynames", "keyvalues")]
     plain = plain_names(document, np.concatenate([one.elements(names)[0] for one, names, _ in named]), EXPECTED)
     if plain is not None:
-        return records(plain)
+        return decode(plain)
     images = [_lists(one, names, values) for one, names, values in named]
     after, before = as_objects(document, images)
     found = Records(
-        file=where.file,
+        where=Where.of(changes),
         action=actions,
         schema=changes.text("schema"),
         table=changes.text("table"),
         values=JsonImages(after, before, CODING),
         old=images[1].counts > 0,
-        line=changes.numbers,
         cap_tstamp=postgres.instants(lines.text("timestamp"), where).take(parent),
     )
     commit = postgres.commit(where, lines.text("nextlsn")).take(parent)
     xid = postgres.transaction(where, lines.text("xid")).take(parent)
-    rank, left = _ranks(found.row_counts, parent, len(lines))
-    return found, Sequenced(commit, xid, rank, left)
+    ends = np.append(np.diff(parent) != 0, True)[: len(parent)]
+    return found, Positions(commit, commit, xid, found.row_counts, ends, closed=True, form=EXPECTED)
 
 
 def _actions(changes: Objects) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
@@ -69,40 +70,27 @@ def _actions(changes: Objects) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     wrong = first(np.isin(kinds.codes, [*unknown, -1]))
     if wrong is not None:
         kind = kinds.texts[kinds.codes[wrong]] if kinds.codes[wrong] >= 0 else "?"
-        where = Place(changes.lines.file, int(changes.numbers[wrong]))
+        where = Where.of(changes).place(wrong)
         raise DataError(Fault(where, f"the kind {kind!r} is none of {', '.join(ACTIONS)}"))
     return np.array([ACTIONS[kind] for kind in kinds.texts], "U1")[kinds.codes]
 
 
-def _ranks(rows: Ints, parent: Ints, lines: int) -> tuple[Ints, Ints]:
-    """Return the number of each change's first row in its transaction, and how many rows are left with it."""
-    before = np.concatenate([[0], np.cumsum(rows)])
-    starts = np.searchsorted(parent, np.arange(lines))
-    total = np.concatenate([before[starts[1:]], before[-1:]])
-    return before[:-1] - before[starts][parent], total[parent] - before[:-1]
-
-
 def _lists(objects: Objects, names: str, values: str) -> NamedLists:
     """Return the images that two lists of each record make. Raises DataError where one is longer."""
-    has = _check_list(objects, names)
-    _check_list(objects, values)
+    has, _ = check_list(objects, names), check_list(objects, values)
     name, of_name = objects.elements(names)
     value, of_value = objects.elements(values)
     counts = np.bincount(of_name, minlength=len(objects))
     uneven = first(counts != np.bincount(of_value, minlength=len(objects)))
     if uneven is not None:
-        where = Place(objects.lines.file, int(objects.numbers[uneven]))
+        where = Where.of(objects).place(uneven)
         raise DataError(Fault(where, "a change with another number of values than of names"))
     return NamedLists(name, value, counts, has, objects.line)
 
 
-def _check_list(objects: Objects, name: str) -> Mask:
+def check_list(objects: Objects, name: str, what: str = f"list; expected {EXPECTED}") -> Mask:
     """Return which records have a list of that name. Raises DataError for what is neither a list nor null."""
     at, text = objects.slices(name), objects.document.text
     is_list = np.asarray((at.first_bytes(text) == LIST) & (at.end > 0), np.bool_)
-    wrong = first(~(is_list | at.nulls(text)))
-    if wrong is not None:
-        raise DataError(
-            Fault(Place(objects.lines.file, int(objects.numbers[wrong])), f"{name} is no list; expected {EXPECTED}")
-        )
+    Where.of(objects).refuse(~(is_list | at.nulls(text)), lambda _: f"{name} is no {what}")
     return is_list

@@ -90,7 +90,7 @@ def _indexed(lines: Lines, expected: str, *, collected: bool = False) -> tuple[L
     error = DataError(fault(found), lambda: [fault(one) for one in wrong])
     if not collected or escaped or not len(good):
         raise error
-    report(error)
+    report(error, lines.faults)
     return found._replace(escaped=0), document.take(good)
 
 

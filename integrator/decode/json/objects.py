@@ -227,7 +227,7 @@ def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
     _, offsets, data = ended.buffers()
     places = np.frombuffer(offsets, np.int32)[ended.offset : ended.offset + len(ended) + 1]
     body = data.to_pybytes()[places[0] : places[-1]] if len(ended) else b""
-    return Lines(lines.file, body, lines.numbers[at], (places - places[0]).astype(np.int32), hidden=lines.hidden)
+    return lines.like(body, lines.numbers[at], (places - places[0]).astype(np.int32), None)
 
 
 def check_objects(document: Document, line: Ints, wrong: Mask, expected: str) -> None:

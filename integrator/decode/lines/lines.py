@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import Raw, flat
 from integrator.contracts.rejected import Rejected
+from integrator.decode.refusal import Faults
 from integrator.engine.arrays import Ints, Octets, Places
 
 _SHOWN = 200
@@ -51,7 +52,8 @@ class Lines:
     """Lines of a file: their bytes without blank lines, and the number of each line in the file.
 
     rejected: those among them that are not UTF-8, and left out. hidden: errors do not show lines. left_out: what the
-    lines have in the file, and not here.
+    lines have in the file, and not here. faults: takes the faults of lines after which reading can go on; None where
+    the first one is an error.
     """
 
     file: str
@@ -61,6 +63,7 @@ class Lines:
     rejected: tuple[Rejected, ...] = ()
     hidden: bool = False
     left_out: LeftOut | None = None
+    faults: Faults | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -94,7 +97,7 @@ class Lines:
 
     def like(self, data: Raw, numbers: Ints, offsets: Places, left_out: LeftOut | None) -> Lines:
         """Return other lines of the same file."""
-        return Lines(self.file, data, numbers, offsets, hidden=self.hidden, left_out=left_out)
+        return Lines(self.file, data, numbers, offsets, hidden=self.hidden, left_out=left_out, faults=self.faults)
 
     def whole(self, at: int, end: int | None = None) -> str:
         """Return the line at a place as it is in the file, or its beginning up to a place in `data`."""

@@ -1,5 +1,6 @@
 """The order of changes: positions of records, and that they ascend.
 
-positions    places of records in transactions and logs
+positions    what records say of their places in transactions and logs
+sequencer    their places, counted on over blocks and files
 ascending    the first and the last position of a file, each after the one before
 """

@@ -13,7 +13,6 @@ from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import integ_seq
 from integrator.contracts.streams import REMEDY, PositionRange
 from integrator.decode.fields import Where
-from integrator.decode.refusal import collected_lines
 from integrator.decode.rows.records import Sequenced
 from integrator.engine.arrays import Ints
 from integrator.errors import Fault, Place, PublicDataError
@@ -40,25 +39,21 @@ class Ascending:
         return restore
 
     def extend(self, placed: Sequenced, rows: Ints, where: Where) -> None:
-        """Add records in source order, with the rows that each makes; those without a row have no position."""
-        used = np.flatnonzero(rows > 0)
-        if self._checked and len(used):
-            keep, rank = pa.array(used), placed.rank[used]
-            commit, segment = placed.commit.take(keep), placed.segment.take(keep)
-            begins, ends = (integ_seq(commit, segment, number) for number in (rank, rank + rows[used] - 1))
-            self.extend_with(begins, ends, where.take(used))
+        """Add records in source order, with the rows that each makes; those without a row have no position.
 
-    def extend_with(self, begins: pa.Array, ends: pa.Array, where: Where) -> None:
-        """Add the positions of the first and the last row of records, in source order. Raises DataError.
-
-        The error names the first record that is not after the one before it.
+        Raises DataError, which names the first record that is not after the one before it.
         """
         if not self._checked:
             return
-        wrong = collected_lines()
-        if len(wrong):
-            right = np.flatnonzero(~np.isin(where.line, wrong))
-            begins, ends, where = begins.take(pa.array(right)), ends.take(pa.array(right)), where.take(right)
+        begins = ends = placed.first
+        if (rows > 1).any():
+            ends = integ_seq(placed.commit, placed.segment, placed.rank + np.maximum(rows, 1) - 1)
+        used = rows > 0
+        if where.faults is not None and where.faults.found:
+            used &= ~np.isin(where.line, where.faults.lines())
+        if not used.all():
+            at = np.flatnonzero(used)
+            begins, ends, where = begins.take(pa.array(at)), ends.take(pa.array(at)), where.take(at)
         if not len(begins):
             return
         before = pa.concat_arrays([pa.array([self.span.last]), ends.slice(0, len(ends) - 1)])
@@ -92,7 +87,7 @@ class Ascending:
 
         raise PublicDataError(
             Fault(
-                Place(where.file, int(where.line[at])),
+                where.place(at),
                 f"the change is at {begins[at].as_py()}, which is not after "
                 f"{before[at].as_py()}, the position of line {line}: {REMEDY}",
             ),

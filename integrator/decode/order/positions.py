@@ -1,8 +1,10 @@
-"""Records -> their places in the order of changes, counted on over the parts of a file, and over files."""
+"""Where records stand in their source: their transactions, and the positions of these."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,37 +12,104 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
-from integrator.decode.contract import PreviousEnd, TransactionCursor
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
-from integrator.decode.order.ascending import Ascending
-from integrator.decode.rows.records import Sequenced
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import parse_numbers_at_end
 
-NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
+NO_COMMIT, NO_TRANSACTION = ("0" * width for width in SEQUENCE_WIDTHS[:2])
 ENDED = OpenTransaction(since_start=False, goes_on=False)
 """The state after a transaction's end."""
+
+
+@dataclass(frozen=True)
+class Begins:
+    """The records with which transactions begin, where only these say which transaction it is.
+
+    Records before the first of them belong to the transaction that is open before. at: which records these are.
+    cap_tstamp: of each of these its commit time. remedy: what to do where none is open.
+    """
+
+    at: Mask
+    cap_tstamp: pa.Array
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the source says of each record's place in its transaction; each record makes one row.
+
+    number: the number of its row in the transaction, -1 where it is to be counted. left: how many rows the transaction
+    has left with it, 0 where that is not known.
+    """
+
+    number: Ints
+    left: Ints
+
+
+class Runs(NamedTuple):
+    """Consecutive records of one transaction. begin: the first record of each; of_record: which each record is in."""
+
+    begin: Ints
+    of_record: Ints
 
 
 @dataclass(frozen=True)
 class Positions:
     """Where records stand in their source, in source order; consecutive ones of the same `transaction` share it.
 
-    transaction: what identifies it; null: the record is one for itself. commit: 20 hex digits, and segment: 16;
-    those of its first record count for all. rows: how many change rows each makes. ends: whether its transaction ends
-    with it; None where the source does not say. closed: the transaction that was open ends before the first.
+    transaction: what identifies it; null: the record is one for itself. None: `begins` says where they begin.
+    commit: 20 hex digits, null where the source gives no position, and segment: 16; those of its first record count for
+    all, or are each record's own where numbers are `given`. rows: how many change rows each makes.
+    ends: with which its transaction ends; None where the source does not say. closed: the transaction that was open
+    ends before the first. form: in which form of the dialect the records are: a file has one.
+    by_line: positions are by file and line, and cannot be compared with others.
     """
 
-    transaction: pa.Array
+    transaction: pa.Array | None
     commit: pa.Array
     segment: pa.Array
     rows: Ints
     ends: Mask | None = None
     closed: bool = False
+    begins: Begins | None = None
+    given: Given | None = None
+    form: str = ""
+    by_line: bool = False
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The runs of records; the first record begins one, or goes on with the transaction that is open."""
+        starts = np.ones(len(self.rows), bool)
+        if self.begins is not None:
+            starts[1:] = self.begins.at[1:]
+        elif self.transaction is not None and len(starts) > 1:
+            names = self.transaction
+            starts[1:] = ~mask(pc.equal(names.slice(1), names.slice(0, len(names) - 1)))
+            if self.ends is not None:
+                starts[1:] |= self.ends[:-1]
+        return Runs(np.flatnonzero(starts), np.cumsum(starts) - 1)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of a row depends on how many of its transaction are before it."""
+        return self.given is None or bool((self.given.number < 0).any())
+
+    @staticmethod
+    def none(rows: Ints) -> Positions:
+        """Return those of records that have no positions, and are in no transactions."""
+        nothing = pa.nulls(len(rows), pa.string())
+        return Positions(nothing, nothing, pa.repeat(NO_TRANSACTION, len(rows)), rows)
+
+    def numbered(self, number: int, line: Ints) -> Positions:
+        """Return the same, with positions by file and line where the source gives none. number: the file's."""
+        if self.begins is not None or not self.commit.null_count:
+            return self
+        commit = pc.coalesce(self.commit, by_line(number, line))
+        return replace(self, commit=commit, by_line=not self.commit[0].is_valid)
 
 
 def by_line(number: int, line: Ints) -> pa.Array:
-    """Return the positions of records whose source says none, as 20 hex digits: the file's number, and the line."""
+    """Return positions as 20 hex digits: the file's number, and the line."""
     file = hexadecimal(np.array([number], np.uint64), 10)[0].as_py()
     return pc.binary_join_element_wise(file, hexadecimal(line.astype(np.uint64), 10), "")
 
@@ -66,84 +135,3 @@ def binlog(place: pa.Array, where: Where, name: str) -> pa.Array:
     where.check(place, mask(pc.is_null(parts)), name, "a place in the binlog such as mysql-bin.000003:9911")
     file, at = (pc.struct_field(parts, field) for field in ("file", "at"))
     return pc.binary_join_element_wise(digits(file, 8, where, f"file of {name}"), digits(at, 12, where, name), "")
-
-
-def _starts(positions: Positions) -> Mask:
-    """Return of each record whether a transaction begins with it."""
-    names = positions.transaction
-    starts = np.ones(len(names), bool)
-    if len(names) > 1:
-        starts[1:] = ~mask(pc.equal(names.slice(1), names.slice(0, len(names) - 1)))
-        if positions.ends is not None:
-            starts[1:] |= positions.ends[:-1]
-    return starts
-
-
-def trailing(positions: Positions) -> OpenTransaction:
-    """Return where records, seen alone, end."""
-    size = len(positions.commit)
-    if not size:
-        return ENDED if positions.closed else OpenTransaction()
-    first = int(np.flatnonzero(_starts(positions))[-1])
-    tx = f"{positions.commit[first].as_py()}|{positions.segment[first].as_py()}"
-    goes_on = None if positions.ends is None else not positions.ends[-1]
-    identity = positions.transaction[size - 1].as_py()
-    if identity is None or goes_on is False:
-        return ENDED
-    since_start = first == 0 and not positions.closed
-    return OpenTransaction(tx, int(positions.rows[first:].sum()), since_start, goes_on, identity)
-
-
-class Sequencer(TransactionCursor):
-    """Counts the rows of each transaction, on from where the file before ended."""
-
-    def __init__(self, before: PreviousEnd, ascending: Ascending, first_row: int = 0) -> None:
-        super().__init__(before, first_row)
-        self.ascending = ascending
-
-    def place(self, positions: Positions, where: Where) -> Sequenced:
-        """Give each record its place, and go on to after them. Raises DataError for one that is not after the last."""
-        size = len(positions.commit)
-        if positions.closed:
-            self.known = ENDED
-        starts = np.flatnonzero(_starts(positions))
-        index = np.zeros(size, np.int64)
-        index[starts] = 1
-        index = np.cumsum(index) - 1
-        counted = np.concatenate([[0], np.cumsum(positions.rows)])
-        rank = counted[:-1] - counted[starts][index] if size else counted[:-1]
-        commit, segment = (column.take(pa.array(starts)) for column in (positions.commit, positions.segment))
-        if size and positions.transaction[0].as_py() is not None:
-            opened = self.open
-            if opened.tx is not None and opened.identity == positions.transaction[0].as_py():
-                rank = rank + np.where(index == 0, opened.rows, 0)
-                first, second = opened.tx.split("|")
-                commit = pa.concat_arrays([pa.array([first]), commit.slice(1)])
-                segment = pa.concat_arrays([pa.array([second]), segment.slice(1)])
-        if size:
-            self.known = self._after(positions)
-        placed = Sequenced(
-            commit.take(pa.array(index)),
-            segment.take(pa.array(index)),
-            rank + self.first_row,
-            self._left(positions, index),
-        )
-        self.ascending.extend(placed, positions.rows, where)
-        return placed
-
-    def _after(self, positions: Positions) -> OpenTransaction:
-        part = trailing(positions)
-        return part.after(self.open) if part.since_start else part
-
-    @staticmethod
-    def _left(positions: Positions, index: Ints) -> Ints:
-        """Return how many rows each transaction has left with each record; 0 where its end is not known."""
-        if not len(index):
-            return index
-        totals = np.bincount(index, positions.rows).astype(np.int64)
-        ended = np.ones(len(totals), bool)
-        ended[-1] = positions.ends is not None and bool(positions.ends[-1])
-        done = np.concatenate([[0], np.cumsum(positions.rows)[:-1]])
-        begin = np.concatenate([[0], np.cumsum(totals)[:-1]])
-        left = totals[index] - (done - begin[index])
-        return np.where(ended[index], left, 0)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
+from integrator.decode.fields import Where
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import Zone, read_dates, read_moments
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers, read_truth
@@ -19,9 +20,9 @@ from integrator.decode.text.binary import from_base64
 from integrator.decode.text.moments import timestamp
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_column
-from integrator.engine.arrays import Ints, Octets
+from integrator.engine.arrays import Octets
 from integrator.engine.values import Slices, first_odd
-from integrator.errors import DataError, Fault, Place, shown
+from integrator.errors import DataError, Fault, shown
 from integrator.schema import Column, Table, Type, describe
 
 Convert = Callable[[Type, pa.Array], pa.Array]
@@ -160,12 +161,12 @@ INSTANT = schema.Timestamp("us", zoned=True)
 """What the moments of commits are."""
 
 
-def stamps(file: str, line: Ints, name: str, values: pa.Array, zone: str) -> pa.Array:
-    """Return as `zoned` the moments that records in these lines have under a name. Raises DataError."""
+def stamps(where: Where, name: str, values: pa.Array, zone: str) -> pa.Array:
+    """Return as `zoned` the moments that records have under a name. Raises DataError."""
     try:
         return zoned(INSTANT, values, zone)
     except ValueRefused as error:
-        raise DataError(Fault(Place(file, int(line[error.index])), f"{name}: {error}; mend the record")) from None
+        raise DataError(Fault(where.place(error.index), f"{name}: {error}; mend the record")) from None
 
 
 def utc_typed(kind: Type, values: pa.Array, decode: Callable[[pa.Array], pa.Array] = from_base64) -> pa.Array:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import every_refused, first_refused, reason
+from integrator.decode.json.document import Document
 from integrator.decode.json.shapes import CodecIds, Layout
 from integrator.decode.json.slices import raw_of
 from integrator.decode.lines.lines import cut
@@ -17,7 +18,6 @@ from integrator.decode.refusal import report
 from integrator.decode.rows.coding import Coding
 from integrator.decode.rows.runs import Rows
 from integrator.decode.text.refused import ValueRefused
-from integrator.engine.arrays import Octets
 from integrator.engine.values import Slices
 from integrator.errors import MASKED, DataError, Fault, shown
 from integrator.schema import describe
@@ -29,10 +29,10 @@ _REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
 
 @dataclass(frozen=True)
 class Conversion:
-    """The conversion of the values of rows, which are in a text, by their layout."""
+    """The conversion of the values of rows, which are in a document, by their layout."""
 
     rows: Rows
-    text: Octets
+    document: Document
     coding: Coding
     layout: Layout
 
@@ -57,7 +57,7 @@ class Conversion:
             refused.extend(one.index for one in found)
             return [self._refused(own, start, one) for one in found]
 
-        report(DataError(self._refused(own, start, error), others))
+        report(DataError(self._refused(own, start, error), others), self.document.lines.faults)
         left = Slices(own.start.copy(), own.end.copy(), own.escaped)
         left.start[refused] = left.end[refused] = 0
         return left
@@ -75,7 +75,7 @@ class Conversion:
 
     def _accepts(self, at: Slices, kind: Hashable) -> bool:
         try:
-            self.coding.convert(self.text, at, kind)
+            self.coding.convert(self.document.text, at, kind)
         except _REFUSED:
             return False
         return True
@@ -85,7 +85,7 @@ class Conversion:
         convert = self.coding.convert
 
         try:
-            return convert(self.text, at, kind)
+            return convert(self.document.text, at, kind)
         except ValueRefused:
             raise
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -95,7 +95,7 @@ class Conversion:
     def _alone(self, at: Slices, index: int, kind: Hashable) -> ValueRefused:
         """Return the error of a value that is refused, converted alone."""
         try:
-            self.coding.convert(self.text, at.part(index, index + 1), kind)
+            self.coding.convert(self.document.text, at.part(index, index + 1), kind)
         except ValueRefused as error:
             return error.at(index)
         except _REFUSED as error:
@@ -107,7 +107,7 @@ class Conversion:
         _, slot, row = self.layout.place_of(start + error.index)
         table = self.rows.table_of(row)
         column = table.columns[slot]
-        value = raw_of(self.text, own.part(error.index, error.index + 1))[0].as_py()
+        value = raw_of(self.document.text, own.part(error.index, error.index + 1))[0].as_py()
         text = str(error)
         if column.masked:
             text = f"{MASKED}; it is no {describe(column.type)}"

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, same_values
+from integrator.arrow.arrays import same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode.column_names import in_other_case, is_meant
 from integrator.decode.contract import Reading
@@ -114,7 +114,7 @@ class _Batch:
             self._check_values(grid, values, but=after - 1 if fill.before else after[:0])
         if len(after) and (fill.after or fill.before) and not self.images.whole:
             fill_pairs(grid, after, values, fill.after, fill.before)
-        arrays = Conversion(self.rows, self.text, self.images.coding, layout).arrays(values)
+        arrays = Conversion(self.rows, self.document, self.images.coding, layout).arrays(values)
         changed = self._changed_keys(layout, grid, values, arrays)
         return DecodedColumns(self._parts(layout, values, arrays), changed, unknown)
 
@@ -188,7 +188,7 @@ class _Batch:
         names, at = names_of(self.document, node), Slices.of_nodes(self.document.nodes, node)
         lines, bounds = self.rows.line[self.rows.record[row]], np.cumsum([share.size for share in self.rows.shares])
         owner = np.searchsorted(bounds, row, side="right")
-        others = Others(self.rows.file, self.reading.unknown_columns)
+        others = Others(self.rows.file, self.reading.unknown_columns, self.document.lines.faults)
         pairs = owner.astype(np.int64) << 32 | names.codes
         for pair in np.unique(pairs).tolist():
             which = np.flatnonzero(pairs == pair)
@@ -263,15 +263,14 @@ class _Batch:
         whole = ColumnStore(arrays, layout.kind_at, start_of)
         full = self.images.whole | np.logical_and.reduceat(present == size, layout.slots[:-1])
         result = []
-        for place, (shape, shares) in enumerate(zip(layout.shapes, self.rows.parts, strict=True)):
+        for place, shape in enumerate(layout.shapes):
             first_slot, rows = int(layout.slots[place]), int(layout.rows[place + 1] - layout.rows[place])
             spans = ColumnSlices(whole, shape.by_name, first_slot, rows)
             missing = {}
             for slot, name in enumerate(() if full[place] else shape.by_name, first_slot):
                 if present[slot] < rows:
                     missing[name] = values.end[layout.base[slot] : layout.base[slot] + rows] == 0
-            apart = len(shares) == 1 and rows < FEW_ROWS and len(layout.shapes) > 1
-            result.append(PartColumns(spans, missing, apart))
+            result.append(PartColumns(spans, missing))
         return result
 
 

@@ -2,73 +2,95 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.multi_table_changes import AnyChanges
+from integrator.contracts.change_batch import ChangeBatch, no_changes
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
-from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, integ_seq
+from integrator.contracts.sequence import integ_seq
 from integrator.decode.contract import Reading
+from integrator.decode.fields import Where
 from integrator.decode.refusal import for_all_lines, report
 from integrator.decode.rows.runs import Fill, RowMetadata, Rows, TableRun, Values, changes_of, group_by_table
 from integrator.decode.source_tables import SourceTables
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import DataError, Fault, Place
+from integrator.errors import DataError, Place
 from integrator.schema import Table
 
-_OPERATIONS = {"I": INSERT, "U": UPDATE, "D": DELETE, "T": TRUNCATE}
+_OPERATIONS = {"I": INSERT, "U": UPDATE, "D": DELETE, "T": TRUNCATE, "k": BEFORE_KEY_UPDATE, "b": BEFORE_UPDATE}
+"""What a record does, by the letter of its action; k and b: it is the before image of the update after it."""
+_FEW_NAMES = 1 << 10
+"""So many combinations of names of databases, schemas and tables are listed, whether records have them or not."""
+_OF_LETTER = np.full(128, -1, np.int8)
+_OF_LETTER[[ord(letter) for letter in _OPERATIONS]] = [*_OPERATIONS.values()]
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records of a batch, in source order; action is one of I U D T, or another that makes no row.
+    """Records of a batch, in source order; action is one of I U D T k b, or another that makes no row.
 
-    file, line: where each record is. schema, table: texts, in a dictionary or not. old: which records have a before
-    image. old_of_changes: it holds only what was changed, the rest is as in the after image. new_of_changes: what the
-    after image does not have was not changed, and is as in the before image. ignored: what else there was in the batch,
-    counted by what it is. database: as schema; None where records do not name it.
+    where: where each record is. schema, table: texts, in a dictionary or not. old: which records have a before
+    image. cap_tstamp: the commit times; None where the begins of transactions say them. fill: which images take values
+    of the other one. images: how many rows a record can make: 1 where each image is a record of its own.
+    ignored: what else there was in the batch, counted by what it is. database: as schema; None where records do not
+    name it.
     """
 
-    file: str
+    where: Where
     action: npt.NDArray[np.str_]
     schema: pa.Array
     table: pa.Array
     values: Values
     old: Mask
-    line: Ints
-    cap_tstamp: pa.Array
+    cap_tstamp: pa.Array | None
     cap_user: pa.Array | None = None
-    old_of_changes: bool = False
-    new_of_changes: bool = True
+    fill: Fill = field(default_factory=Fill)
+    images: int = 2
     ignored: dict[str, int] = field(default_factory=dict)
     database: pa.Array | None = None
 
-    @property
+    @cached_property
+    def operation(self) -> npt.NDArray[np.int8]:
+        """The operation of each record's row, of an update its after image's; -1 where it makes none."""
+        letters = np.ascontiguousarray(self.action, "U1").view(np.uint32)
+        return np.asarray(_OF_LETTER[letters], np.int8)
+
+    @cached_property
     def row_counts(self) -> Ints:
         """How many change rows each record makes: an update with a before image makes two."""
-        one = np.isin(self.action, [*_OPERATIONS]).astype(np.int64)
-        return np.asarray(one + ((self.action == "U") & self.old), np.int64)
+        return np.asarray((self.operation >= 0) + ((self.operation == UPDATE) & self.old).astype(np.int64), np.int64)
 
 
 @dataclass(frozen=True)
 class Sequenced:
-    """For each record: the first two segments of its integ_seq, the number of its first row, and rows left."""
+    """For each record: the first two segments of its integ_seq, the number of its first row, and rows left.
+
+    cap_tstamp: the commit times, where the begins of transactions say them.
+    """
 
     commit: pa.Array
     segment: pa.Array
     rank: Ints
     countdown: Ints
+    cap_tstamp: pa.Array | None = None
+
+    @cached_property
+    def first(self) -> pa.Array:
+        """The integ_seq of each record's first row."""
+        return integ_seq(self.commit, self.segment, self.rank)
 
 
 def change_rows(
     records: Records, placed: Sequenced, reading: Reading, tables: SourceTables
-) -> tuple[list[AnyChanges], dict[str, int], dict[str, int]]:
+) -> tuple[ChangeBatch, dict[str, int], dict[str, int]]:
     """Return the change rows, and what was counted and not sent: rows, and values of unknown columns."""
     ignored = Counter(records.ignored)
     messages = int((records.action == "M").sum())
@@ -78,34 +100,44 @@ def change_rows(
     found, table = _tables(records, counts > 0, tables, ignored)
     kept = np.flatnonzero(table >= 0)
     if not len(kept):
-        return [], ignored, {}
+        return no_changes(records.where.file), ignored, {}
     variants = records.values.variants()
     parts, order = group_by_table(
         found, table[kept], None if variants is None else variants[kept], counts[kept], reading, records.values.joint
     )
     rows, second, operation = _rows(records, parts, kept[order], counts)
-    rank = placed.rank[rows.record] + second
-    if int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
-        raise DataError(Fault(Place(records.file), f"a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows"))
-    fill = Fill(records.new_of_changes, records.old_of_changes)
-    values = records.values.columns(rows, reading, fill)
+    values = records.values.columns(rows, reading, records.fill)
     operation[rows.after[values.key_changed] - 1] = BEFORE_KEY_UPDATE
-    countdown = placed.countdown[rows.record]
-    countdown = np.where(countdown > 0, countdown - second, 0).astype(np.int32)
-    index = pa.array(rows.record)
-    commit = placed.commit.take(index)
-    user = pa.nulls(len(rank), pa.string()) if records.cap_user is None else records.cap_user.take(index)
-    meta = RowMetadata(
-        op=pa.array(operation),
-        integ_seq=integ_seq(commit, placed.segment.take(index), rank),
-        tx_seq=commit,
-        countdown=pa.array(countdown),
-        cap_tstamp=records.cap_tstamp.take(index),
-        cap_user=user,
-        line=records.line[rows.record],
-        order=rows.record * 2 + second,
+    return changes_of(rows, values, _metadata(records, placed, rows, second, operation)), ignored, dict(values.unknown)
+
+
+def _metadata(
+    records: Records, placed: Sequenced, rows: Rows, second: Mask, operation: npt.NDArray[np.int8]
+) -> RowMetadata:
+    """Return what rows have beside their columns; `second` are the second ones of their records."""
+    record, paired, size = rows.record, bool(second.any()), len(rows.record)
+    all_in_order = size == len(records.where.line) and not paired and bool((np.diff(record) == 1).all())
+    index = None if all_in_order else pa.array(record)
+
+    def of_rows(values: pa.Array) -> pa.Array:
+        return values if index is None else values.take(index)
+
+    commit = of_rows(placed.commit)
+    first = (
+        integ_seq(commit, of_rows(placed.segment), placed.rank[record] + second) if paired else of_rows(placed.first)
     )
-    return changes_of(rows, values, meta), ignored, dict(values.unknown)
+    countdown = placed.countdown[record]
+    stamp = records.cap_tstamp if placed.cap_tstamp is None else placed.cap_tstamp
+    return RowMetadata(
+        op=pa.array(operation),
+        integ_seq=first,
+        tx_seq=commit,
+        countdown=pa.array(np.where(countdown > 0, countdown - second, 0).astype(np.int32)),
+        cap_tstamp=of_rows(stamp),
+        cap_user=pa.nulls(size, pa.string()) if records.cap_user is None else of_rows(records.cap_user),
+        line=records.where.line[record],
+        order=record * records.images + second,
+    )
 
 
 def check_tables(records: Records, tables: SourceTables) -> None:
@@ -118,8 +150,8 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
 
     ignored: counts the others of those that are `used`. Raises DataError.
     """
-    codes, names = _names(records)
-    used = used & ~truncated_partitions(records.action == "T", codes, names, tables, ignored)
+    where, (codes, names) = records.where, _names(records)
+    used = used & ~_truncated_partitions(records.operation == TRUNCATE, codes, names, tables, ignored)
     at = np.flatnonzero(used)
     firsts = np.full(len(names), -1, np.int64)
     firsts[codes[at[::-1]]] = at[::-1]
@@ -129,9 +161,9 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
         if firsts[code] < 0:
             continue
         try:
-            table = tables.find(schema, name, Place(records.file, int(records.line[firsts[code]])), database)
+            table = tables.find(schema, name, Place(where.file, int(where.line[firsts[code]])), database)
         except DataError as error:
-            report(for_all_lines(error, records.line[used & (codes == code)]))
+            report(for_all_lines(error, where.line[used & (codes == code)]), where.faults)
             continue
         if isinstance(table, str):
             ignored[table] += int((used & (codes == code)).sum())
@@ -140,7 +172,7 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
     return [table for _, table in found.values()], np.where(used, place[codes], -1)
 
 
-def truncated_partitions(
+def _truncated_partitions(
     truncates: Mask, codes: Ints, names: Sequence[tuple[str, str, str]], tables: SourceTables, ignored: Counter[str]
 ) -> Mask:
     """Return which records truncate a partition, or a partitioned table of which each partition is a table here.
@@ -168,6 +200,8 @@ def _names(records: Records) -> tuple[Ints, list[tuple[str, str, str]]]:
     if records.database is not None:
         databases, of_database = _coded(records.database)
         codes += of_database * (len(schemas) * len(tables))
+    if len(databases) * len(schemas) * len(tables) <= _FEW_NAMES:
+        return codes, list(itertools.product(databases, schemas, tables))
     coded = pa.array(codes).dictionary_encode()
     names = []
     for code in coded.dictionary.to_pylist():
@@ -197,13 +231,10 @@ def _rows(
         second[starts] = False
     else:
         record, second = at, np.zeros(len(at), bool)
-    action = records.action[record]
-    operation = np.full(len(record), UPDATE, np.int8)
-    for word, code in _OPERATIONS.items():
-        operation[action == word] = code
+    operation = records.operation[record]
     after = np.flatnonzero(second)
     operation[after - 1] = BEFORE_UPDATE
     is_before = operation == DELETE
     is_before[after - 1] = True
-    rows = Rows(parts, record, is_before, after, records.file, records.line, operation == TRUNCATE)
+    rows = Rows(parts, record, is_before, after, records.where.file, records.where.line, operation == TRUNCATE)
     return rows, second, operation

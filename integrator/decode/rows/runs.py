@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, in_groups
-from integrator.contracts.changes import Changes
-from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, TableColumns
+from integrator.contracts.change_batch import ChangeBatch, Segment
 from integrator.decode.contract import Reading
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import Place
@@ -71,13 +70,11 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class PartColumns(TableColumns):
-    """The columns of a part's rows.
+class PartColumns:
+    """The columns of a part's rows, and which values are missing: see `Segment`."""
 
-    apart: they are those of one small table, and lie among those of others: it is handed on with tables like that.
-    """
-
-    apart: bool = False
+    columns: Mapping[str, pa.Array]
+    missing: Mapping[str, Mask]
 
 
 @dataclass(frozen=True)
@@ -127,23 +124,6 @@ class RowMetadata:
     cap_user: pa.Array
     line: Ints
     order: Ints
-
-    def slice(self, start: int, stop: int) -> RowMetadata:
-        """Return what the rows from `start` to before `stop` have."""
-        own = {name: getattr(self, name).slice(start, stop - start) for name in _ARRAYS}
-        return RowMetadata(**own, line=self.line[start:stop], order=self.order[start:stop])
-
-    def take(self, at: Ints) -> RowMetadata:
-        """Return what the rows at some places have."""
-        places = pa.array(at)
-        own = {name: getattr(self, name).take(places) for name in _ARRAYS}
-        return RowMetadata(**own, line=self.line[at], order=self.order[at])
-
-    def changes(self, table: str, file: str, part: PartColumns | None = None) -> Changes:
-        """Return the rows as changes of a table, with their columns."""
-        own = {name: getattr(self, name) for name in _ARRAYS}
-        columns, missing = (dict(part.columns), dict(part.missing)) if part else ({}, {})
-        return Changes(table, file, columns, missing, **own, line=self.line, order=self.order)
 
 
 _ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user")
@@ -196,24 +176,16 @@ def _parts(shares: Sequence[TableRun], kinds: Mapping[str, int], *, joint: bool)
     return parts
 
 
-def changes_of(rows: Rows, values: DecodedColumns, meta: RowMetadata) -> list[AnyChanges]:
-    """Return rows as changes, part by part; those of several small tables together."""
-    result: list[AnyChanges] = []
-    apart: list[tuple[TableRun, TableColumns]] = []
-    places: list[Ints] = []
-    bounds = rows.bounds.tolist()
-    for shares, part, start, stop in zip(rows.parts, values.parts, bounds[:-1], bounds[1:], strict=True):
-        if part.apart:
-            apart.append((shares[0], part))
-            places.append(np.arange(start, stop))
-            continue
-        one = meta.slice(start, stop).changes(shares[0].table.name, rows.file, part)
-        tables, sizes = [share.table.name for share in shares], [share.size for share in shares]
-        result.append(MultiTableChanges.of(one, tables, sizes) if len(shares) > 1 else one)
-    if apart:
-        at = np.concatenate(places)
-        own = meta if len(at) == len(rows.record) else meta.take(at)
-        tables, sizes = [share.table.name for share, _ in apart], [share.size for share, _ in apart]
-        joint = own.changes(tables[0], rows.file)
-        result.append(MultiTableChanges.of(joint, tables, sizes, [columns for _, columns in apart]))
-    return result
+def changes_of(rows: Rows, values: DecodedColumns, meta: RowMetadata) -> ChangeBatch:
+    """Return rows as changes, each part a segment."""
+    segments = [
+        Segment(
+            tuple([share.table.name for share in shares]),
+            tuple([share.size for share in shares]),
+            part.columns,
+            part.missing,
+        )
+        for shares, part in zip(rows.parts, values.parts, strict=True)
+    ]
+    own = {name: getattr(meta, name) for name in _ARRAYS}
+    return ChangeBatch(rows.file, tuple(segments), **own, line=meta.line, order=meta.order)

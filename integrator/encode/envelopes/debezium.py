@@ -11,17 +11,18 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.operations import DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.recipe import Recipe
-from integrator.contracts.table_recipe import Field, TableRecipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
-from integrator.encode.envelopes.contract import Envelope, Rows, image, image_type, key_fields, taken, texts
-from integrator.errors import Fault, Place, PublicDataError
+from integrator.encode.envelopes.contract import Envelope, image, image_type, key_fields, texts
 from integrator.formats.contract import Format
-from integrator.schema import Array, Bytes, Column, Integer, String, Struct, arrow_type
+from integrator.formats.records import Arrays
+from integrator.schema import Array, Bytes, Column, Integer, String, Struct, Type, arrow_type
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
+from integrator.transform.table_names import table_names
 
 UNAVAILABLE = "__debezium_unavailable_value"
 OPERATIONS = {INSERT: "c", UPDATE: "u", DELETE: "d", TRUNCATE: "t"}
@@ -55,10 +56,10 @@ def columns(table: TableRecipe, channel: str, fmt: Format) -> tuple[Column, ...]
     """
     name = ".".join(filter(None, [channel, table.table.schema, table.table.base_name]))
     if fmt.missing == "refuse":
-        before = after = image_type(table, f"{name}.Value")
+        before = after = image_type(table.fields, f"{name}.Value")
     else:
-        before = image_type(table, f"{name}.Before", {field.name for field in key_fields(table)})
-        after = image_type(table, f"{name}.Value", {field.name for field in table.fields})
+        before = image_type(table.fields, f"{name}.Before", {field.name for field in key_fields(table)})
+        after = image_type(table.fields, f"{name}.Value", {field.name for field in table.fields})
     return (
         Column("before", before),
         Column("after", after),
@@ -71,7 +72,7 @@ def columns(table: TableRecipe, channel: str, fmt: Format) -> tuple[Column, ...]
     )
 
 
-def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, channel: Recipe) -> Rows:
+def rows(found: Events, changes: ChangeBatch, of_rows: Columns, table: TableRecipe, channel: Recipe) -> Arrays:
     """Return the envelopes of events."""
     size = len(found)
     at = pa.array(found.row)
@@ -85,54 +86,34 @@ def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, 
         "snapshot": texts("false", size),
         "db": texts(channel.messages.cap_loc, size),
         "sequence": pc.binary_join_element_wise('["', changes.tx_seq.take(at), '","', position, '"]', ""),
-        "schema": changes.names("schema", table.table).take(at),
-        "table": changes.names("base_name", table.table).take(at),
+        "schema": table_names(changes, "schema", table, channel).take(at),
+        "table": table_names(changes, "base_name", table, channel).take(at),
         **stamps,
     }
     names = [column.name for column in _SOURCE]
     kinds = pa.array([OPERATIONS.get(code) for code in range(6)])
-    values = {
+    return {
         "before": image(of_rows, table.fields, found.before),
-        "after": image(_available(of_rows, found, changes, table), table.fields, found.after),
+        "after": image(of_rows, table.fields, found.after),
         "source": pa.StructArray.from_arrays([source[name] for name in names], names),
         "transaction": pa.nulls(size, pa.struct([("id", pa.string()), ("total_order", pa.int64())])),
         "op": kinds.take(pa.array(found.op)),
         **stamps,
     }
-    return values, {}
 
 
-def _available(of_rows: Columns, found: Events, changes: Changes, table: TableRecipe) -> Columns:
-    """Return the fields with Debezium's placeholders for what the source left out of after images."""
-    values = dict(of_rows.values)
-    for field in table.fields:
-        gone = of_rows.missing.get(field.name)
-        if gone is None or not taken(gone, found.after).any():
-            continue
-        at = int(found.after[taken(gone, found.after)][0])
-        values[field.name] = pc.if_else(pa.array(gone), _placeholder(field, changes, at), values[field.name])
-    return Columns(values, {}, of_rows.truncate)
-
-
-def _placeholder(field: Field, changes: Changes, at: int) -> pa.Scalar:
-    """Return the placeholder of a field: of numbers in a list it is its bytes' (Debezium's UnchangedToast)."""
-    match field.type:
+def placeholder(kind: Type) -> pa.Scalar | None:
+    """Return Debezium's placeholder of a type: of numbers in a list it is its bytes' (Debezium's UnchangedToast)."""
+    match kind:
         case String():
             return pa.scalar(UNAVAILABLE)
         case Bytes():
             return pa.scalar(UNAVAILABLE.encode())
         case Array(String()):
-            return pa.scalar([UNAVAILABLE], arrow_type(field.type))
+            return pa.scalar([UNAVAILABLE], arrow_type(kind))
         case Array(Integer()):
-            return pa.scalar(list(UNAVAILABLE.encode()), arrow_type(field.type))
-    raise PublicDataError(
-        Fault(
-            Place(changes.file, int(changes.line[at])),
-            f"table {changes.table}, column {field.name}: the record has no value, and "
-            "Debezium has placeholders for text, bytes, and lists of text and integers only; record full rows (REPLICA "
-            "IDENTITY FULL)",
-        )
-    )
+            return pa.scalar(list(UNAVAILABLE.encode()), arrow_type(kind))
+    return None
 
 
 ENVELOPE = Envelope(
@@ -143,5 +124,5 @@ ENVELOPE = Envelope(
     key="CONNECT_SCHEMA",
     format="SCHEMA_PAYLOAD",
     tombstones=True,
-    unavailable=UNAVAILABLE,
+    placeholder=placeholder,
 )

@@ -10,15 +10,17 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.operations import DELETE, INSERT, UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.encode.envelopes.contract import Envelope, Rows, image, image_missing, image_type, key_fields, texts
+from integrator.encode.envelopes.contract import Envelope, image, image_type, key_fields, texts
 from integrator.formats.contract import Format
+from integrator.formats.records import Arrays
 from integrator.schema import Bytes, Column, String, Struct
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
+from integrator.transform.table_names import table_names
 
 OPERATIONS = {INSERT: "create", UPDATE: "update", DELETE: "delete"}
 _METADATA = ("opencdc.collection", "opencdc.createdAt", "opencdc.version")
@@ -27,7 +29,7 @@ _VERSION = "v1"
 
 def columns(table: TableRecipe, _channel: str, _fmt: Format) -> tuple[Column, ...]:
     """Return the columns of the record."""
-    whole = image_type(table)
+    whole = image_type(table.fields)
     key = Struct(tuple(field.as_column(nullable=True) for field in key_fields(table)))
     return (
         Column("position", Bytes(), nullable=False),
@@ -38,24 +40,22 @@ def columns(table: TableRecipe, _channel: str, _fmt: Format) -> tuple[Column, ..
     )
 
 
-def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, _channel: Recipe) -> Rows:
+def rows(found: Events, changes: ChangeBatch, of_rows: Columns, table: TableRecipe, channel: Recipe) -> Arrays:
     """Return the records of events."""
     size = len(found)
     at = pa.array(found.row)
     created = pc.multiply(changes.cap_tstamp.take(at).cast(pa.int64()), 1000).cast(pa.string())
-    metadata = [changes.names("base_name", table.table).take(at), created, texts(_VERSION, size)]
+    metadata = [table_names(changes, "base_name", table, channel).take(at), created, texts(_VERSION, size)]
     kinds = pa.array([OPERATIONS.get(code) for code in range(6)])
     before = image(of_rows, table.fields, found.before)
     after = image(of_rows, table.fields, found.after)
-    values = {
+    return {
         "position": changes.integ_seq.take(at).cast(pa.binary()),
         "operation": kinds.take(pa.array(found.op)),
         "metadata": pa.StructArray.from_arrays(metadata, list(_METADATA)),
         "key": image(of_rows, key_fields(table), found.image),
         "payload": pa.StructArray.from_arrays([before, after], ["before", "after"]),
     }
-    missing = image_missing(of_rows, found.before, "payload", "before")
-    return values, missing | image_missing(of_rows, found.after, "payload", "after")
 
 
 ENVELOPE = Envelope(columns, rows, operations=tuple(OPERATIONS), split_key_updates=False, key="JSON_ROW", format="JSON")

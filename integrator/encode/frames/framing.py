@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.fragments import ASIDE, Shape
+from integrator.contracts.fragments import ASIDE, PresentFields
 from integrator.contracts.outgoing import RECORD_OVERHEAD, MessageHeaders, header_size, lengths
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
@@ -64,7 +64,7 @@ class Framing:
         return known
 
     def _made(self, table: str, shape: str) -> Frame:
-        frame = messages.value_frame(self._tables[table], self._channel, Shape.of_text(shape))
+        frame = messages.value_frame(self._tables[table], self._channel, PresentFields.of_text(shape))
         if self._text:
             frame = Frame(**{part: self._finished(getattr(frame, part)) for part in PARTS}, assemble=frame.assemble)
         return frame

@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.fragments import DEAD, FRAGMENT, with_column
 from integrator.contracts.outgoing import RECORD_OVERHEAD
 from integrator.contracts.recipe import Recipe
@@ -30,17 +30,17 @@ _NAMES = 10 * 40
 """Bytes enough for the names and lengths of a dead letter's headers."""
 
 
-def place_of(changes: Changes, order: int) -> int:
+def place_of(changes: ChangeBatch, order: int) -> int:
     """Return the place of the change row with this order; its position may be that of another row, too."""
     return int(np.flatnonzero(changes.order == order)[0])
 
 
-def refuse(changes: Changes, at: int, recipe: TableRecipe, size: int, limit: int) -> DataError:
+def refuse(changes: ChangeBatch, at: int, recipe: TableRecipe, size: int, limit: int) -> DataError:
     """Return the error for a row whose message has `size` bytes."""
     return DataError(
         Fault(
             Place(changes.file, int(changes.line[at])),
-            f"table {changes.table}, key {key_text(changes, at, recipe)}: the "
+            f"table {changes.table_of(at)}, key {key_text(changes, at, recipe)}: the "
             f"message has {size:,} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest columns are "
             f"{_largest(changes, at)}; shorten them (ColumnProperties TrimDatatype), leave one out (Absent: true), "
             "choose a compacter format, send such rows to a dead letter topic or as skeletons (Oversized_Rows), or "
@@ -49,7 +49,7 @@ def refuse(changes: Changes, at: int, recipe: TableRecipe, size: int, limit: int
     )
 
 
-def _sizes(changes: Changes, at: int, without: tuple[str, ...] = ()) -> list[tuple[str, int]]:
+def _sizes(changes: ChangeBatch, at: int, without: tuple[str, ...] = ()) -> list[tuple[str, int]]:
     """Return the columns of text and bytes of a row with their bytes, the largest first."""
     sizes = {
         name: len(values[at].as_buffer())
@@ -57,17 +57,17 @@ def _sizes(changes: Changes, at: int, without: tuple[str, ...] = ()) -> list[tup
         if (pa.types.is_string(values.type) or pa.types.is_binary(values.type))
         and values[at].is_valid
         and name not in without
-        and not (name in changes.left_out and changes.left_out[name][at])
+        and not (name in changes.one.left_out and changes.one.left_out[name][at])
     }
     return sorted(sizes.items(), key=lambda item: -item[1])
 
 
-def _largest(changes: Changes, at: int) -> str:
+def _largest(changes: ChangeBatch, at: int) -> str:
     named = _sizes(changes, at)[:3]
     return ", ".join(f"{name} ({counted(size, 'byte')})" for name, size in named) or "none of text or bytes"
 
 
-def skeletons(changes: Changes, over: dict[int, int], recipe: TableRecipe, channel: Recipe) -> Changes:
+def skeletons(changes: ChangeBatch, over: dict[int, int], recipe: TableRecipe, channel: Recipe) -> ChangeBatch:
     """Return the change rows in which those over the limit (sizes by order) leave their largest values out.
 
     Such a value is as a missing one in the message, but expressions still see it. Where the two images of an
@@ -91,16 +91,16 @@ def skeletons(changes: Changes, over: dict[int, int], recipe: TableRecipe, chann
             excess, found = excess - freed, True
         if not found:
             raise refuse(changes, at, recipe, size, channel.messages.max_bytes)
-    left_out = dict(changes.left_out)
+    left_out = dict(changes.one.left_out)
     for name, places in gone.items():
         without = left_out.get(name, np.zeros(len(changes), bool)).copy()
         without[places] = True
         left_out[name] = without
-    return dataclasses.replace(changes, left_out=left_out)
+    return dataclasses.replace(changes, segments=(dataclasses.replace(changes.one, left_out=left_out),))
 
 
 def dead_letters(
-    fragments: pa.RecordBatch, order: Ints, over: Ints, changes: Changes, framing: Framing, channel: Recipe
+    fragments: pa.RecordBatch, order: Ints, over: Ints, changes: ChangeBatch, framing: Framing, channel: Recipe
 ) -> tuple[pa.RecordBatch, Ints]:
     """Return fragments in which the rows at the places `over` are parts of dead letters; and the order."""
     topic, limit = channel.messages.oversized.dead_letters, channel.messages.max_bytes
@@ -123,7 +123,8 @@ def dead_letters(
         if room < MIN_PART:
             raise DataError(
                 Fault(
-                    Place(changes.file, int(changes.line[source])), f"table {changes.table}: the key alone is too large"
+                    Place(changes.file, int(changes.line[source])),
+                    f"table {changes.table_of(source)}: the key alone is too large",
                 )
             )
         count = max(1, -(-len(value) // room))

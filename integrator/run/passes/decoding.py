@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import OpenTransaction
@@ -48,10 +48,9 @@ class JoinedFiles:
     @property
     def divides_updates(self) -> bool:
         """Whether a before image is not followed by its after image in the same file."""
-        changes = [part for batch in self.batches for part in batch.changes]
-        return any(self._divides(part if isinstance(part, Changes) else part.rows) for part in changes)
+        return any(self._divides(batch.changes) for batch in self.batches)
 
-    def _divides(self, rows: Changes) -> bool:
+    def _divides(self, rows: ChangeBatch) -> bool:
         alone = np.isin(rows.op.to_numpy(zero_copy_only=False), OLD) & ~rows.is_before_image
         before = np.flatnonzero(rows.is_before_image)
         file, next_file = (self.lines.file_of(rows.line[at]) for at in (before, before + 1))
@@ -161,7 +160,7 @@ class Decoding:
 
 def _is_whole(batch: Batch) -> bool:
     """Return whether no line of a batch is rejected, and its rows have positions that their records give."""
-    return not batch.rejected and batch.open is not None and (not batch.changes or bool(batch.span.last))
+    return not batch.rejected and batch.open is not None and (not len(batch.changes) or bool(batch.span.last))
 
 
 @lru_cache(maxsize=8)

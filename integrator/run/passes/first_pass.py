@@ -13,17 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import FEW_ROWS, mask
-from integrator.contracts.changes import Changes, null_before
+from integrator.contracts.change_batch import ChangeBatch, joined
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import DEAD, FILE_BITS, SEED_BITS, Checkpoint, FileSummary, StreamEnd, seed_of
-from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange, Source, check_ascends
 from integrator.decode.contract import Batch
 from integrator.decode.rejects import rejected_by
 from integrator.decode.unknown_columns import Finds
-from integrator.encode.batch import Encoded, encoders_of
+from integrator.encode.batch import encoders_of
+from integrator.encode.table import Encoded
 from integrator.errors import DataError, IntegratorError, to_wire_error
 from integrator.run.passes.decoding import Decoding, JoinedFiles, Part
 from integrator.run.passes.prefetch import prefetch
@@ -31,6 +31,7 @@ from integrator.run.passes.rejects import Rejects
 from integrator.sources.contract import SliceReader
 from integrator.sources.slices import TaskSlice
 from integrator.transform.expression import RunClock
+from integrator.transform.fill_missing import null_before
 from integrator.transform.update_pairs import UpdatePairs, last_place
 
 Pass = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -155,13 +156,13 @@ class _Task:
             self._spans.get(run.stream, PositionRange()), self._span, run.path
         )  # I3: before its rows are sent
         clock = RunClock(self._now, self._seed + (run.ordinal - self._checkpoint.ordinal << FILE_BITS), self._place)
-        self._rows += sum(map(len, batch.changes))
+        self._rows += len(batch.changes)
         if self._rejects is not None:
             self._rejects.add(run.path, batch.rejected, batch.changes)
         changes = self._to_send(batch.changes, run.ordinal)
         if self._rejects is not None:
             changes = self._rejects.whole_updates(changes)
-        tables = [table for part in changes for table in part.tables]
+        tables = changes.tables
         encoded = self._encoded(changes, clock, tolerant=not is_joined)
         once = len(set(tables)) == len(tables)  # not by two names in one block
         yield from _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
@@ -172,7 +173,7 @@ class _Task:
         for reason, count in batch.unknown.items():
             self._counters.coerced(reason, count)
 
-    def _encoded(self, changes: Sequence[AnyChanges], clock: RunClock, *, tolerant: bool) -> Iterable[Encoded]:
+    def _encoded(self, changes: ChangeBatch, clock: RunClock, *, tolerant: bool) -> Iterable[Encoded]:
         if self._rejects is None or not tolerant:
             return self._encoders.encode(changes, clock, self._counters)
         return self._rejects.encoded(self._encoders, changes, clock, self._counters)
@@ -215,33 +216,35 @@ class _Task:
         yield from self._rejects.dead_letters()
         return self._rejects.summary()
 
-    def _to_send(self, parts: Sequence[AnyChanges], ordinal: int) -> Sequence[AnyChanges]:
+    def _to_send(self, changes: ChangeBatch, ordinal: int) -> ChangeBatch:
         """Return the changes of a file that are to be sent now, and as they are to be."""
-        if not (self._added or self._recipe.read.refreshed) and (self._pairs is None or self._pairs.are_whole(parts)):
-            return parts
-        changes = self._with_added([one for part in parts for one in part.split_by_table()], ordinal)
-        whole = self._pairs.whole(changes) if self._pairs else changes
-        return [_after_refresh(part, self._recipe, self._counters) for part in whole]
+        if self._added and len(changes):
+            changes = self._with_added(changes, ordinal)
+        if self._pairs is not None and not self._pairs.are_whole(changes):
+            changes = self._pairs.whole(changes)
+        if not (self._recipe.read.refreshed and len(changes)):
+            return changes
+        return joined([_after_refresh(part, self._recipe, self._counters) for part in changes.split_by_table()])
 
-    def _with_added(self, parts: list[Changes], ordinal: int) -> list[Changes]:
+    def _with_added(self, changes: ChangeBatch, ordinal: int) -> ChangeBatch:
         """Return the changes of a file with null in added columns where these had not come yet."""
-        finds, changes = Finds(), []
-        for part in parts:
+        finds, parts = Finds(), []
+        for part in changes.split_by_table():
             with finds.noted():
-                changes.append(null_before(part, self._added.get(part.table, ()), ordinal))
+                parts.append(null_before(part, self._added.get(part.tables[0], ()), ordinal))
         finds.report()
-        return changes
+        return joined(parts)
 
 
-def _after_refresh(changes: Changes, recipe: Recipe, counters: CycleCounters) -> Changes:
+def _after_refresh(changes: ChangeBatch, recipe: Recipe, counters: CycleCounters) -> ChangeBatch:
     """Leave out the changes that the table's rows had already when it was refreshed."""
-    refreshed = dict(recipe.read.refreshed).get(changes.table)
+    refreshed = dict(recipe.read.refreshed).get(changes.tables[0])
     if refreshed is None:
         return changes
     before = mask(pc.less_equal(changes.tx_seq, refreshed))
     if before.any():
         counters.skipped("changes before the refresh", int(before.sum()))
-    return changes.where(~before)
+    return changes.filter(~before)
 
 
 def _topic_by_topic(parts: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:

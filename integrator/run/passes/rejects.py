@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from integrator.contracts.changes import Changes
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, REJECTED, REJECTED_OP
-from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 from integrator.contracts.outgoing import RECORD_OVERHEAD, header_size
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.rejected import Rejected
 from integrator.decode.contract import File
 from integrator.decode.rejects import other_row, rejected_by, without_lines
-from integrator.encode.batch import Encoded, Encoders
+from integrator.encode.batch import Encoders
+from integrator.encode.table import Encoded
 from integrator.engine.arrays import Mask
 from integrator.errors import SHOWN, DataError, Fault, Place, PublicDataError, shortened
 from integrator.names.numbers import counted
@@ -78,42 +78,37 @@ class Rejects:
         """Begin a file."""
         self._file, self._found, self._last = file, [], 0
 
-    def add(self, file: str, found: Sequence[Rejected], changes: Sequence[AnyChanges] = ()) -> None:
+    def add(self, file: str, found: Sequence[Rejected], changes: ChangeBatch | None = None) -> None:
         """Note lines of a part of a file that were rejected, and the changes of the others. Raises DataError."""
         self._found += found
         self._too_many.add(file, sorted(one.line for one in found))
-        lines = [int(part.rows.line.max() if not isinstance(part, Changes) else part.line.max()) for part in changes]
-        self._last = max(self._last, *lines, *(one.line for one in found), 0)
+        last = 0 if changes is None else int(changes.line.max(initial=0))
+        self._last = max(self._last, last, *(one.line for one in found))
 
     @property
     def found(self) -> bool:
         """Whether lines of the file are rejected."""
         return bool(self._found)
 
-    def whole_updates(self, changes: Sequence[AnyChanges]) -> Sequence[AnyChanges]:
+    def whole_updates(self, changes: ChangeBatch) -> ChangeBatch:
         """Return changes without before images alone, where lines are rejected: such would mean that a row is gone."""
-        rows = [part if isinstance(part, Changes) else part.rows for part in changes]
-        if not self._found or not any(_alone(part).any() for part in rows):
+        alone = _alone(changes)
+        if not self._found or not alone.any():
             return changes
-        left = []
-        for one in _apart(changes):
-            alone = _alone(one)
-            text = "the before image of an update whose after image is missing, while lines are rejected"
-            lines = one.line[alone].tolist()
-            found = [Rejected(Fault(Place(one.file, line), text), "TRANSFORMATION") for line in lines]
-            self.add(one.file, found)
-            left.append(one.where(~alone))
-        return [*filter(len, left)]
+        text = "the before image of an update whose after image is missing, while lines are rejected"
+        found = [Fault(Place(changes.file, line), text) for line in changes.line[alone].tolist()]
+        self.add(changes.file, [Rejected(fault, "TRANSFORMATION") for fault in found])
+        return changes.filter(~alone)
 
     def encoded(
-        self, encoders: Encoders, changes: Sequence[AnyChanges], clock: RunClock, counters: CycleCounters
+        self, encoders: Encoders, changes: ChangeBatch, clock: RunClock, counters: CycleCounters
     ) -> list[Encoded]:
         """Return the fragments of changes without those of lines that cannot be encoded. Raises DataError."""
         encoded: list[Encoded] = []
-        parts: list[list[AnyChanges]] = [list(changes)]
+        parts = [changes]
         while parts:
             part, tries = parts.pop(), 0
-            while sum(map(len, part)):
+            while len(part):
                 if tries >= _TRIES and (halves := _halves(part)):
                     parts += halves
                     break
@@ -121,8 +116,7 @@ class Rejects:
                 try:
                     encoded += list(encoders.encode(part, clock, counted))
                 except DataError as error:
-                    file = _apart(part)[0].file
-                    found = rejected_by(error, file, "TRANSFORMATION")
+                    found = rejected_by(error, part.file, "TRANSFORMATION")
                     if not found or self._file.container != "json":
                         raise
                     part = self._without(part, found)
@@ -132,13 +126,12 @@ class Rejects:
                     break
         return encoded
 
-    def _without(self, part: list[AnyChanges], found: list[Rejected]) -> list[AnyChanges]:
+    def _without(self, part: ChangeBatch, found: list[Rejected]) -> ChangeBatch:
         """Return changes without those of rejected lines, and without the other row of their updates."""
-        file = _apart(part)[0].file
         left, others = without_lines(part, np.array([one.line for one in found]))
-        if sum(map(len, left)) == sum(map(len, part)):
+        if len(left) == len(part):
             raise DataError(found[0].fault)
-        self.add(file, [*found, *(other_row(line, file, "TRANSFORMATION") for line in others.tolist())])
+        self.add(part.file, [*found, *(other_row(line, part.file, "TRANSFORMATION") for line in others.tolist())])
         return left
 
     def summary(self) -> dict[str, Any]:
@@ -201,29 +194,21 @@ class Rejects:
             }
 
 
-def _alone(rows: Changes) -> Mask:
+def _alone(rows: ChangeBatch) -> Mask:
     """Return which rows are before images without an after image."""
     op = rows.op.to_numpy(zero_copy_only=False)
     return np.asarray(((op == BEFORE_UPDATE) | (op == BEFORE_KEY_UPDATE)) & ~rows.is_before_image, np.bool_)
 
 
-def _apart(parts: Sequence[AnyChanges]) -> list[Changes]:
-    return [one for part in parts for one in part.split_by_table()]
-
-
-def _halves(parts: list[AnyChanges]) -> list[list[AnyChanges]]:
+def _halves(changes: ChangeBatch) -> list[ChangeBatch]:
     """Return changes as two parts, the later lines first, no update divided; nothing where they are few."""
-    apart = _apart(parts)
-    lines = np.concatenate([one.line for one in apart])
+    lines = changes.line
     if len(lines) <= _SMALL:
         return []
     at = int(np.median(lines))
-    for one in apart:
-        before = np.flatnonzero(one.is_before_image)
-        divided = (one.line[before] < at) & (one.line[np.minimum(before + 1, len(one) - 1)] >= at)
-        if divided.any():
-            at = int(one.line[before[divided]].min())
-    late = [one.where(one.line >= at) for one in apart]
-    early = [one.where(one.line < at) for one in apart]
-    halves: list[list[AnyChanges]] = [[one for one in half if len(one)] for half in (late, early)]
-    return halves if all(halves) else []
+    before = np.flatnonzero(changes.is_before_image)
+    divided = (lines[before] < at) & (lines[np.minimum(before + 1, len(lines) - 1)] >= at)
+    if divided.any():
+        at = int(lines[before[divided]].min())
+    halves = [changes.filter(lines >= at), changes.filter(lines < at)]
+    return halves if all(map(len, halves)) else []

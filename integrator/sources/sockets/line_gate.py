@@ -16,7 +16,7 @@ from integrator.decode.contract import Reading
 from integrator.decode.dialect import Dialect
 from integrator.decode.json.document import first_wrong as first_wrong_json
 from integrator.decode.lines.lines import Lines
-from integrator.decode.refusal import collecting
+from integrator.decode.refusal import Faults
 from integrator.errors import DataError, Fault, Place
 from integrator.sources.sockets.spool import never
 
@@ -47,19 +47,19 @@ def line_gate_of(dialect: Dialect, reading: Reading) -> LineGate:
 def _first_refused(data: bytes, dialect: Dialect, reading: Reading) -> tuple[int, str] | None:
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     offsets = np.concatenate([[0], ends + 1]).astype(np.int32)
-    lines = Lines(_FILE, data, np.arange(len(ends)), offsets, hidden=reading.masks)
+    faults = Faults()
+    lines = Lines(_FILE, data, np.arange(len(ends)), offsets, hidden=reading.masks, faults=faults)
     lines = lines.take(np.flatnonzero(pc.not_equal(pc.utf8_trim(lines.array, " \t\r\n"), "")))
     if not len(lines) or dialect.check is None:
         return None
-    with collecting() as found:
-        try:
-            dialect.check(lines, reading)
-        except DataError as error:
-            of_first = error.fault or Fault(Place(_FILE, int(lines.numbers[0])), str(error))
-            found.extend([of_first] if error.others is None else error.others())
-    if not found:
+    try:
+        dialect.check(lines, reading)
+    except DataError as error:
+        of_first = error.fault or Fault(Place(_FILE, int(lines.numbers[0])), str(error))
+        faults.found += [of_first] if error.others is None else error.others()
+    if not faults.found:
         return None
-    fault = min(found)
+    fault = min(faults.found)
     return int(offsets[fault.place.line or lines.numbers[0]]), fault.reason
 
 

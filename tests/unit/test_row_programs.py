@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from integrator.encode import batch
 from integrator.encode.frames.framing import Framing
 from tests.parts import pure
 from tests.unit.test_any_channel import OP, TIMEKEY
@@ -140,7 +139,7 @@ SETTINGS = {
         "Envelope: DEBEZIUM",
         [*TEXTS_FOR_LISTS, NO_TOMBSTONES],
         REGISTRY.format("PROTOBUF"),
-        {"people", "twins"},
+        ONE_KEY,
     ),
     "Debezium's envelope, captured otherwise": (
         "Json: true, Envelope: DEBEZIUM",
@@ -149,7 +148,7 @@ SETTINGS = {
         ONE_KEY,
     ),
     "Conduit's records": ("Envelope: OPENCDC", [OP], "", ONE_KEY),
-    "Airbyte's messages": ("Envelope: AIRBYTE", [], "", {"people", "twins"}),
+    "Airbyte's messages": ("Envelope: AIRBYTE", [], "", ONE_KEY),
     "old values": (f"{JSON}, BeforeUpdateColumns: old_", [OP, TIMEKEY], "", {"people", "twins"}),
     "names of keys": (JSON, [EXTRA.format("{hvr_key_names}")], "", {"people", "twins"}),
     "SQL": (JSON, [EXTRA.format("sql: k + 1")], "", EVERY),
@@ -181,20 +180,6 @@ def channel(directory, setting, more=""):
     formats = (f"{{action: FileFormat, {said}}}",) if said else ()
     text = "".join(f"  - {action}\n" for action in (*formats, *actions))
     return pure.recipe(directory, DDL, text, kafka=f'{kafka}{more}, Kafka_Default_Topic: "{{hvr_tbl_name}}"')
-
-
-@pytest.fixture
-def together(monkeypatch):
-    """The tables that were encoded together, not alone."""
-    names, encode = set(), batch.Encoders._together
-
-    def noted(encoders, part, *rest):
-        made = encode(encoders, part, *rest)
-        names.update(part.tables if made is not None else ())
-        return made
-
-    monkeypatch.setattr(batch.Encoders, "_together", noted)
-    return names
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -318,9 +303,10 @@ PLACEHOLDERS = {
     # columns of the second table, its rows, and which tables are encoded together
     "text": ("t text", [{"hvr_op": 2, "k": 1, "y": 5}, {"hvr_op": 0, "k": 1}], {"a", "b"}),
     "text that may not be null": ("t text not null", [{"hvr_op": 2, "k": 1, "y": 5}], {"a", "b"}),
-    "null where it may not be": ("t text not null", [{"k": 1, "y": 5, "t": None}, {"k": 2, "y": 5}], set()),
+    "null where it may not be": ("t text not null", [{"k": 1, "y": 5, "t": None}, {"k": 2, "y": 5}], {"a", "b"}),
     "a uuid": ("t uuid", [{"hvr_op": 2, "k": 1, "y": 5}], {"a", "b"}),
-    "bytes": ("t blob", [{"hvr_op": 2, "k": 1, "y": 5}], set()),
+    "bytes": ("t blob", [{"hvr_op": 2, "k": 1, "y": 5}], {"a", "b"}),
+    "a list": ("t text[]", [{"hvr_op": 2, "k": 1, "y": 5}], {"a", "b"}),
     "a number": ("t text", [{"hvr_op": 2, "k": 1, "t": "x"}], set()),
     "a before image": ("t text", [{"hvr_op": 3, "k": 1, "y": 4, "t": "x"}, {"hvr_op": 2, "k": 1, "y": 5}], {"a", "b"}),
 }
@@ -448,8 +434,8 @@ OTHERWISE = {
     # what another row of one table is, and which tables are encoded together then
     "a value that is missing": ({"hvr_tbl_name": "orders", "k": 2, "placed": None}, EVERY),
     "values of no column but the key": ({"hvr_tbl_name": "lines", "hvr_op": 0, "k": 2}, EVERY),
-    "a row for the whole table": ({"hvr_tbl_name": "lines", "hvr_op": 5}, EVERY - {"lines"}),
-    "a row for the whole table, in full": ({**WHOLE[1], "hvr_op": 5, "k": None}, EVERY - {"lines"}),
+    "a row for the whole table": ({"hvr_tbl_name": "lines", "hvr_op": 5}, EVERY),
+    "a row for the whole table, in full": ({**WHOLE[1], "hvr_op": 5, "k": None}, EVERY),
 }
 
 

@@ -1,96 +1,100 @@
-"""Tables that differ in their columns: what of a table depends on these, and what does not.
-
-A table is divided into the columns that are only written, each by its type and the message's, and all the rest: that is
-a recipe of its own. Tables with the same shared recipe are encoded together.
-"""
+"""Programs of tables: which can share a recipe, and which have one of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
 from integrator import schema
-from integrator.contracts.fragments import Shape
-from integrator.contracts.message_format import MessageFormat, Options
+from integrator.contracts.fragments import PresentFields
+from integrator.contracts.message_format import Options
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Field, TableRecipe, TextRules
 from integrator.encode import messages
-from integrator.encode.column_writer import Writer, Writers
+from integrator.encode.column_writer import Writers
 from integrator.encode.envelopes import ENVELOPES
-from integrator.encode.envelopes.contract import image_columns
+from integrator.encode.row_program import ROW, Member, MissingAs, RowProgram
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text, depends_on
-from integrator.formats.contract import Between, ByColumn, InvalidValue
-from integrator.schema import Column, Type
+from integrator.schema import Column, Table, Type
 from integrator.transform import sql
 from integrator.transform.columns import MomentFormat
 
-ROW, _HASHED = "\0row", "\0hashed"
-"""Columns of shared recipes: each row's place, and the columns of the distribution key; no name begins so."""
-
-
-MissingAs: TypeAlias = 'Literal["", "omit", "shape", "null", "null before"]'
-"""What becomes of missing values: as in `Format`; or they are null, in all rows or in before images alone."""
-
-
-@dataclass(frozen=True)
-class Member:
-    """A field of a message: a column that is only written, or, where `source` is empty, a field of the shared recipe.
-
-    required: it may not be null.
-    """
-
-    name: str
-    source: str
-    required: bool
-    writer: Writer
+_HASHED = "\0hashed"
+"""What the names of shared recipes' columns of the distribution key begin with; no other name begins so."""
 
 
 @dataclass(frozen=True, eq=False)
-class RowLayout:
-    """A table as one of those with the same shared recipe. It is equal to itself only: many are soon compared.
+class TableProgram:
+    """How the rows of a table, or of several that differ in their names only, are made into messages.
 
-    given: the columns of the shared recipe, each with the table's column that it is. columns, options: of the message.
-    missing: what becomes of a missing value; empty where rows with such are encoded alone. Formats that leave members
-    out have them in the order of the table's fields, as shapes do. keys: the columns that keys are made of.
-    placeholder: the text that after images have instead of one that is missing; empty where there is none.
-    placeholders: the columns that may have it.
+    recipe: by which all is computed; without a name where it is of several. shared: the program that needs less than
+    that, where there is one.
     """
 
-    shared_recipe: TableRecipe
-    given: tuple[tuple[str, str], ...]
-    members: tuple[Member, ...]
-    columns: tuple[Column, ...]
-    by_column: ByColumn
-    options: Options
-    missing: MissingAs
-    keys: frozenset[str]
-    placeholder: str
-    placeholders: frozenset[str]
-
-    @cached_property
-    def sources(self) -> tuple[str, ...]:
-        """The columns that are members."""
-        return tuple(member.source for member in self.members if member.source)
-
-    @lru_cache(maxsize=1 << 14)  # noqa: B019 - layouts are kept as long as the channel's recipe
-    def between(self, shape: Shape) -> Between:
-        """Return what is between the members of rows of a shape. Raises InvalidValue where such have none."""
-        columns = shape.present(self.columns)
-        if not columns:
-            raise InvalidValue(0, "a row without values")
-        return self.by_column.between(columns, self.options)
+    recipe: TableRecipe
+    shared: RowProgram | None
 
 
-def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> RowLayout | None:
-    """Return how a table, given also without its name, is divided; None where more is done to its columns."""
+class Programs:
+    """The programs of a channel's tables, made when they are needed; the same ones are one object."""
+
+    def __init__(self, channel: Recipe) -> None:
+        self._channel = channel
+        self._of_table: dict[str, TableProgram] = {}
+        self._unnamed: dict[TableRecipe, TableProgram] = {}
+        self._shared: dict[TableRecipe, TableRecipe] = {}
+
+    def of(self, name: str) -> TableProgram:
+        """Return the program of a table."""
+        if name not in self._of_table:
+            table = self._channel.by_name[name]
+            unnamed = _without_name(table)
+            if unnamed is None:
+                self._of_table[name] = TableProgram(table, None)
+            elif unnamed in self._unnamed:
+                self._of_table[name] = self._unnamed[unnamed]
+            else:
+                program = TableProgram(unnamed, self._row_program(table, unnamed))
+                self._of_table[name] = self._unnamed[unnamed] = program
+        return self._of_table[name]
+
+    def _row_program(self, table: TableRecipe, unnamed: TableRecipe) -> RowProgram | None:
+        program = row_program_of(table, unnamed, self._channel)
+        if program is None:
+            return None
+        return replace(program, recipe=self._shared.setdefault(program.recipe, program.recipe))
+
+
+def _without_name(table: TableRecipe) -> TableRecipe | None:
+    """Return what a table's rows are made by, without its name; None where its name is in a counter or a capture."""
+    capture = table.capture
+    condition = () if capture.condition is None else (capture.condition,)
+    of_capture = [*(parts for _, parts in capture.expressions), capture.addresses, condition]
+    named = any(depends_on(parts, "table") for parts in of_capture)
+    if named or capture.coalesce or capture.trims or table.coercion.policy not in ("FATAL", "SILENT"):
+        return None
+    return replace(
+        table,
+        table=_unnamed(table.table),
+        capture=replace(capture, table=capture.table and _unnamed(capture.table)),
+        in_database=None,
+        topic="",
+        value_id=None,
+        key_id=None,
+    )
+
+
+def _unnamed(table: Table) -> Table:
+    return Table("", "", None, table.columns, table.key)
+
+
+def row_program_of(table: TableRecipe, unnamed: TableRecipe, channel: Recipe) -> RowProgram | None:
+    """Return the program of a table, given also without its name; None where more is done to its columns."""
     layout = channel.messages.layout
     by_column = messages.format_of(layout).by_column
-    changed = layout.before or not _encodes_images(layout) or not _is_of_rows(table.capture)
-    if by_column is None or changed or table.coercion.policy != "FATAL":
+    if by_column is None or layout.before or not _is_of_rows(table.capture) or table.coercion.policy != "FATAL":
         return None
     types = {column.name: column.type for column in table.table.columns}
     captured = {name for name, _ in table.capture.expressions}
@@ -111,34 +115,33 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     columns = tuple(
         Column(name, types[name] if name in captured else _of_any_length(types[source])) for name, source in given
     )
-    shared_recipe = replace(
-        nameless,
-        table=replace(nameless.table, columns=(row, *columns), key=()),
+    recipe = replace(
+        unnamed,
+        table=replace(unnamed.table, columns=(row, *columns), key=()),
         key=key,
         distribution_key=tuple(name for name, _ in given if name.startswith(_HASHED)),
-        fields=(Field(ROW, row.type, nullable=False, source=ROW), *computed),
+        fields=(Field(ROW, row.type, nullable=False, source=ROW, extra=True), *computed),
         capture=_shared_capture(table.capture, given, columns),
         added=(),
     )
-    of_message = image_columns(table) if layout.envelope else messages.columns(table, channel, Shape())
-    options = messages.options_of(table, channel)
+    images = messages.image_format(table, channel)
+    of_message = messages.columns(table, channel, PresentFields()) if images is None else images.columns
+    options = messages.options_of(table, channel) if images is None else images.options
+    by_column = by_column if images is None else images.by_column
     writers = Writers(by_column, MomentFormat(channel.messages.timezone, table.midnight_is_date))
     members = _members(table, own, of_message, by_column.order(of_message, options), writers)
-    of_keys = {field.source for field in computed if field.source and field.name in keys}
-    of_keys |= {*table.key, *table.distribution_key}
+    reads = {source for _, source in given} | {*table.key, *table.distribution_key}
     missing = _missing(table, parts, channel)
-    placeholder = ENVELOPES[layout.envelope].unavailable if layout.envelope else ""
-    return RowLayout(
-        shared_recipe,
+    return RowProgram(
+        recipe,
         given,
         members,
         tuple(of_message),
         by_column,
         options,
         missing,
-        frozenset(of_keys),
-        placeholder,
-        frozenset(member.source for member in members if placeholder and _is_text(member.source, table)),
+        frozenset(reads),
+        _placeholders(table, channel),
     )
 
 
@@ -163,7 +166,7 @@ def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Miss
     filled = table.capture.augment or table.capture.missing
     if filled or table.capture.condition or depends_on(parts, "missing"):
         return ""  # a CaptureCondition fills rows that an update brings in
-    if layout.envelope and ENVELOPES[layout.envelope].unavailable:
+    if layout.envelope and ENVELOPES[layout.envelope].placeholder:
         return "null before"
     missing = messages.format_of(layout).missing
     if missing == "refuse" or (missing == "shape" and layout.envelope):  # the shape is the message's, not its images'
@@ -171,12 +174,17 @@ def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Miss
     return missing
 
 
-def _is_text(name: str, table: TableRecipe) -> bool:
-    """Return whether a column is text that messages have as it is."""
-    column = table.table.column(name)
-    if column is None or not isinstance(column.type, schema.String) or table.capture.text_rules(name) != TextRules():
-        return False
-    return all(field.type == column.type for field in table.fields if field.source == name)
+def _placeholders(table: TableRecipe, channel: Recipe) -> dict[str, pa.Scalar]:
+    """Return what after images have for a missing value, by column: of those that messages have as they are."""
+    layout = channel.messages.layout
+    placeholder = ENVELOPES[layout.envelope].placeholder if layout.envelope else None
+    found = {}
+    for column in table.table.columns if placeholder else ():
+        kinds = {field.type for field in table.fields if field.source == column.name}
+        stands = placeholder(column.type) if placeholder and kinds == {column.type} else None
+        if stands is not None and table.capture.text_rules(column.name) == TextRules():
+            found[column.name] = stands
+    return found
 
 
 def _members(
@@ -190,20 +198,15 @@ def _members(
     types = {column.name: column.type for column in table.table.columns}
     members = []
     for place, options in order:
-        field, column = table.fields[place], columns[place]
-        if own[place] and field.source:
+        column = columns[place]
+        field = table.fields[place] if place < len(table.fields) else None  # others are the envelope's
+        if field is not None and own[place] and field.source:
             source, rules = field.source, table.capture.text_rules(field.source)
             writer = writers.of(column, options, types[source], rules)
         else:
             source, writer = "", writers.of(column, options, column.type)
-        members.append(Member(field.name, source, not field.nullable, writer))
+        members.append(Member(column.name, source, field is not None and not field.nullable, writer))
     return tuple(members)
-
-
-def _encodes_images(layout: MessageFormat) -> bool:
-    """Return whether the images in envelopes, if there are any, can be encoded before the envelopes."""
-    by_column = messages.format_of(layout).by_column
-    return not layout.envelope or (ENVELOPES[layout.envelope].images and by_column is not None and by_column.nests)
 
 
 def _is_of_rows(capture: CaptureRecipe) -> bool:

@@ -1,4 +1,4 @@
-"""Columns of many tables that lie in common arrays: joined as they lie, and write_rows into rows."""
+"""Columns of many tables that lie in common arrays: joined as they lie, and written as records."""
 
 import random
 
@@ -7,28 +7,30 @@ import pyarrow as pa
 import pytest
 
 from integrator.arrow.column_slices import Columns, ColumnSlices, ColumnStore, SlotsByName
-from integrator.encode.row_writer import Columns as Values
-from integrator.encode.row_writer import Pattern, Rows, around, write_rows
+from integrator.engine.rows import Columns as Values
+from integrator.engine.rows import Rows
+from integrator.formats.records import Pattern, around, write_records
 
 pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
 
 PATTERNS = {
-    # between, and around, values: a row of the values 1, 2
-    "all": (("{a:", ",b:", "}"), ("", ""), "{a:1,b:2}"),
-    "quotes": (("{a:", ",b:", "}"), ('"', ""), '{a:"1",b:2}'),
-    "nothing between": (("", "", ""), ("", ""), "12"),
-    "nothing at the end": (("<", "", ""), ("", "'"), "<1'2'"),
-    "bytes": ((b"", b"", b""), (b"", b""), b"12"),
+    # between, and beside, values: a row of the values 1, 2
+    "all": (("{a:", ",b:", "}"), (("", ""), ("", "")), "{a:1,b:2}"),
+    "quotes": (("{a:", ",b:", "}"), (('"', '"'), ("", "")), '{a:"1",b:2}'),
+    "brackets": (("{a:", ",b:", "}"), (("", ""), ("<", ">")), "{a:1,b:<2>}"),
+    "nothing between": (("", "", ""), (("", ""), ("", "")), "12"),
+    "nothing at the end": (("<", "", ""), (("", ""), ("'", "'")), "<1'2'"),
+    "bytes": ((b"", b"", b""), ((b"", b""), (b"", b"")), b"12"),
 }
 
 
 @pytest.mark.parametrize("case", PATTERNS)
 def test_what_stands_around_values(case):
-    between, quotes, row = PATTERNS[case]
+    between, beside, row = PATTERNS[case]
     kind = pa.binary() if isinstance(row, bytes) else pa.string()
     written = [pa.array(["1"], pa.string()).cast(kind), pa.array(["2"], pa.string()).cast(kind)]
     values, rows = Values(np.array([0, 1]), np.zeros(2, np.bool_)), Rows(*np.zeros((3, 1), np.int64))
-    assert write_rows(written, Pattern.of([around(between, quotes)]), values, rows).to_pylist() == [row]
+    assert write_records(written, Pattern.of([around(between, beside)]), values, rows).to_pylist() == [row]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -46,12 +48,13 @@ def test_rows_are_those_of_a_join(seed):
         written += [pa.array(column, pa.string()) for column in values]
         rows = np.array(sorted(chance.sample(range(size + 2), size)), np.int64)
         between = tuple(chance.choice(("", "-", "<>")) for _ in range(columns + 2))
-        quotes = tuple(chance.choice(("", "'")) for _ in range(columns + 1))
+        beside = tuple(chance.choice((("", ""), ("'", "'"), ("<", ">"))) for _ in range(columns + 1))
         places += [(len(tables), row, before + place) for place, row in enumerate(rows.tolist())]
-        tables.append(around(between, quotes))
+        tables.append(around(between, beside))
         for place, row in enumerate(rows.tolist()):
             of_row = [common[before + place], *(column[row] for column in values)]
-            said = (f"{lead}{quote}{text}{quote}" for lead, quote, text in zip(between, quotes, of_row, strict=False))
+            trios = zip(between, beside, of_row, strict=False)
+            said = (f"{lead}{before}{text}{after}" for lead, (before, after), text in trios)
             expected.append("".join(said) + between[-1])
         before += size
     if not tables:
@@ -60,7 +63,7 @@ def test_rows_are_those_of_a_join(seed):
         Values(np.array(starts), np.array(starts) == 0),
         Rows(*np.array(places, np.int64).reshape(-1, 3).T.copy()),
     )
-    assert write_rows(written, Pattern.of(tables), values, rows).to_pylist() == expected
+    assert write_records(written, Pattern.of(tables), values, rows).to_pylist() == expected
 
 
 WHOLE = ColumnStore(

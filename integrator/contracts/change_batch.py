@@ -1,0 +1,280 @@
+"""Change rows: the contract between dialects and everything after them.
+
+The metadata of all rows are in one place, and so are the columns of a table, in a segment: one table is one run of rows
+in one segment, and many tables cost what one does (I6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
+from integrator.engine.arrays import Ints, Mask
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows of tables with the same columns, table after table.
+
+    tables, sizes: the runs of rows: of which table, and how many. columns: typed values by the table's column names;
+    null where the value is null or missing. missing: for columns that have any, True where the source record has no
+    value (which is not null). left_out: as missing, for values that the source has and the message will not
+    (Oversized_Rows: SKELETON).
+    """
+
+    tables: tuple[str, ...]
+    sizes: tuple[int, ...]
+    columns: Mapping[str, pa.Array]
+    missing: Mapping[str, Mask] = field(default_factory=dict)
+    left_out: Mapping[str, Mask] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    def split(self, counts: Sequence[int]) -> Iterator[Segment]:
+        """Yield the segment in parts of so many tables each."""
+        table = start = 0
+        for count in counts:
+            tables, sizes = self.tables[table : table + count], self.sizes[table : table + count]
+            size = sum(sizes)
+            rows = slice(start, start + size)
+            yield Segment(
+                tables,
+                sizes,
+                {name: column.slice(start, size) for name, column in self.columns.items()},
+                {name: gone[rows] for name, gone in self.missing.items() if gone[rows].any()},
+                {name: gone[rows] for name, gone in self.left_out.items() if gone[rows].any()},
+            )
+            table, start = table + count, start + size
+
+    def filter(self, keep: Mask) -> Segment | None:
+        """Return the rows for which `keep` is True; None for none."""
+        if keep.all():
+            return self
+        sizes = np.bincount(np.repeat(np.arange(len(self.sizes)), self.sizes)[keep], minlength=len(self.sizes))
+        left = np.flatnonzero(sizes)
+        if not len(left):
+            return None
+        at = pa.array(keep)
+        return Segment(
+            tuple(self.tables[place] for place in left),
+            tuple(sizes[left].tolist()),
+            {name: column.filter(at) for name, column in self.columns.items()},
+            {name: gone[keep] for name, gone in self.missing.items() if gone[keep].any()},
+            {name: gone[keep] for name, gone in self.left_out.items() if gone[keep].any()},
+        )
+
+
+_ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user")
+
+
+@dataclass(frozen=True)
+class ChangeBatch:
+    """Change rows of any tables of a file, segment after segment, each table's in source order.
+
+    An update is two adjacent rows: before image, then after image.
+    op: int8, HVR's operation codes. integ_seq: 45 characters, text order = change order. tx_seq: 20 hex digits.
+    countdown: int32, rows left in the transaction with this one; 0 where its end is not known.
+    cap_tstamp: timestamp(us, UTC), the commit in the source; null where the source does not say.
+    cap_user: string; null where the source does not say.
+    line: int64, the line of the file that each row was read from. order: int64, its place among all rows of the batch.
+    before_images: which rows are before images whose after image is the next row; None: found from op and order.
+    """
+
+    file: str
+    segments: tuple[Segment, ...]
+    op: pa.Array
+    integ_seq: pa.Array
+    tx_seq: pa.Array
+    countdown: pa.Array
+    cap_tstamp: pa.Array
+    cap_user: pa.Array
+    line: Ints
+    order: Ints
+    before_images: Mask | None = None
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The table of each run of rows."""
+        return tuple(chain.from_iterable([segment.tables for segment in self.segments]))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of rows of each run."""
+        return tuple(chain.from_iterable([segment.sizes for segment in self.segments]))
+
+    @cached_property
+    def run_of_row(self) -> Ints:
+        """The run that each row is in."""
+        return np.repeat(np.arange(len(self.sizes)), np.array(self.sizes, np.int64))
+
+    @cached_property
+    def bounds(self) -> Ints:
+        """Where each segment begins, and the end."""
+        return np.cumsum([0, *[sum(segment.sizes) for segment in self.segments]])
+
+    def table_of(self, row: int) -> str:
+        """Return the table that a row is of."""
+        return self.tables[int(np.searchsorted(np.cumsum(self.sizes), row, side="right"))]
+
+    @property
+    def one(self) -> Segment:
+        """The segment of rows that have one. Raises ValueError for others."""
+        [segment] = self.segments
+        return segment
+
+    @property
+    def columns(self) -> Mapping[str, pa.Array]:
+        """The columns of rows of one segment."""
+        return self.one.columns
+
+    @property
+    def missing(self) -> Mapping[str, Mask]:
+        """Which values are missing in rows of one segment, by column."""
+        return self.one.missing
+
+    @property
+    def gaps(self) -> Mapping[str, Mask]:
+        """The values that messages will not have, missing in the source or left out, by column; of one segment."""
+        missing, left_out = self.one.missing, self.one.left_out
+        none = np.zeros(len(self), bool)
+        return {name: missing.get(name, none) | left_out.get(name, none) for name in {**missing, **left_out}}
+
+    def with_columns(self, columns: Mapping[str, pa.Array], missing: Mapping[str, Mask]) -> ChangeBatch:
+        """Return rows of one segment with other columns."""
+        return replace(self, segments=(replace(self.one, columns=columns, missing=missing),))
+
+    @cached_property
+    def is_before_image(self) -> Mask:
+        """Which rows are before images whose after image is the next row; computed before rows are skipped."""
+        if self.before_images is not None:
+            return self.before_images
+        op = self.op.to_numpy(zero_copy_only=False)
+        found = np.zeros(len(op), bool)
+        found[:-1] = ((op == BEFORE_KEY_UPDATE) | (op == BEFORE_UPDATE))[:-1] & (op[1:] == UPDATE)
+        found[:-1] &= np.diff(self.order) == 1
+        ends = np.cumsum(np.array(self.sizes, np.int64))
+        found[ends[ends > 0] - 1] = False  # no update goes from one table into the next
+        return found
+
+    def rows(self, start: int, stop: int, segments: tuple[Segment, ...]) -> ChangeBatch:
+        """Return the rows from `start` to before `stop`, which are those of `segments`."""
+        arrays = {name: getattr(self, name).slice(start, stop - start) for name in _ARRAYS}
+        at = slice(start, stop)
+        return ChangeBatch(
+            self.file,
+            segments,
+            **arrays,
+            line=self.line[at],
+            order=self.order[at],
+            before_images=self.is_before_image[at],
+        )
+
+    def split_by_table(self) -> list[ChangeBatch]:
+        """Return the rows of each table."""
+        if len(self.tables) <= 1:
+            return [self][: len(self.tables)]
+        found, start = [], 0
+        for segment in self.segments:
+            for part in segment.split([1] * len(segment.tables)):
+                found.append(self.rows(start, start + len(part), (part,)))
+                start += len(part)
+        return found
+
+    def only(self, places: Sequence[int]) -> ChangeBatch:
+        """Return the rows of some segments, by their places, which ascend."""
+        if len(places) == len(self.segments):
+            return self
+        segments, bounds = tuple(self.segments[place] for place in places), self.bounds
+        first, last = places[0], places[-1] + 1
+        if last - first == len(places):
+            return self.rows(int(bounds[first]), int(bounds[last]), segments)
+        at = np.concatenate([np.arange(bounds[place], bounds[place + 1]) for place in places])
+        taken = pa.array(at)
+        arrays = {name: getattr(self, name).take(taken) for name in _ARRAYS}
+        before = self.is_before_image[at]
+        return ChangeBatch(
+            self.file, segments, **arrays, line=self.line[at], order=self.order[at], before_images=before
+        )
+
+    def filter(self, keep: Mask) -> ChangeBatch:
+        """Return the rows for which `keep` is True; two rows that become neighbours by that are no update."""
+        if keep.all():
+            return self
+        at, bounds = pa.array(keep), self.bounds
+        left = [
+            segment.filter(keep[start:stop])
+            for segment, start, stop in zip(self.segments, bounds[:-1], bounds[1:], strict=True)
+        ]
+        segments = tuple(segment for segment in left if segment is not None)
+        if not segments and self.segments:  # of no rows, with its columns
+            none = self.segments[0]
+            empty = {name: column.slice(0, 0) for name, column in none.columns.items()}
+            segments = (Segment(none.tables[:1], (0,), empty),)
+        return ChangeBatch(
+            self.file,
+            segments,
+            **{name: getattr(self, name).filter(at) for name in _ARRAYS},
+            line=self.line[keep],
+            order=self.order[keep],
+            before_images=(self.is_before_image & np.append(keep[1:], [False]))[keep],
+        )
+
+    def merged(self) -> ChangeBatch:
+        """Return rows of segments with the same columns as those of one; runs of a table become one run."""
+        if len(self.segments) == 1:
+            return self
+        first = self.segments[0]
+        starts = [place for place, name in enumerate(self.tables) if not place or name != self.tables[place - 1]]
+        return replace(
+            self,
+            segments=(
+                Segment(
+                    tuple(self.tables[place] for place in starts),
+                    tuple(np.add.reduceat(self.sizes, starts).tolist()),
+                    {name: pa.concat_arrays([one.columns[name] for one in self.segments]) for name in first.columns},
+                    _joined_masks(self.segments, [one.missing for one in self.segments]),
+                    _joined_masks(self.segments, [one.left_out for one in self.segments]),
+                ),
+            ),
+            before_images=self.is_before_image,
+        )
+
+
+def no_changes(file: str) -> ChangeBatch:
+    """Return a batch without rows."""
+    none = np.empty(0, np.int64)
+    texts, stamps = pa.nulls(0, pa.string()), pa.nulls(0, pa.timestamp("us", "UTC"))
+    return ChangeBatch(
+        file, (), pa.nulls(0, pa.int8()), texts, texts, pa.nulls(0, pa.int32()), stamps, texts, none, none
+    )
+
+
+def joined(batches: Sequence[ChangeBatch]) -> ChangeBatch:
+    """Return the rows of batches of one file, of which there is one at least, one after another."""
+    batches = [batch for batch in batches if len(batch)] or batches[:1]
+    if len(batches) == 1:
+        return batches[0]
+    return ChangeBatch(
+        batches[0].file,
+        tuple(segment for batch in batches for segment in batch.segments),
+        **{name: pa.concat_arrays([getattr(batch, name) for batch in batches]) for name in _ARRAYS},
+        line=np.concatenate([batch.line for batch in batches]),
+        order=np.concatenate([batch.order for batch in batches]),
+        before_images=np.concatenate([batch.is_before_image for batch in batches]),
+    )
+
+
+def _joined_masks(segments: Sequence[Segment], masks: Sequence[Mapping[str, Mask]]) -> dict[str, Mask]:
+    pairs = list(zip(segments, masks, strict=True))
+    names = [name for name in segments[0].columns if any(name in of for of in masks)]  # in the order of columns
+    return {name: np.concatenate([of.get(name, np.zeros(len(one), bool)) for one, of in pairs]) for name in names}
