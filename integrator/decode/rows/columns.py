@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask, reason
+from integrator.contracts.change_batch import Segment
 from integrator.decode.column_names import in_other_case, meant
 from integrator.decode.contract import Reading
 from integrator.decode.rows.coding import Convert
-from integrator.decode.rows.runs import DecodedColumns, Fill, PartColumns, Rows
+from integrator.decode.rows.runs import DecodedColumns, Fill, Rows
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.decode.unknown_columns import Others
@@ -46,7 +47,7 @@ class RowValues:
         """Return the columns of rows. Raises DataError, ColumnsFound."""
         others = Others(rows.file, reading.unknown_columns)
         places = np.where(rows.is_before, self.old[rows.record], self.new[rows.record])
-        bounds, parts = rows.bounds.tolist(), []
+        bounds, segments = rows.bounds.tolist(), list[Segment]()
         changed = np.zeros(len(rows.after), np.bool_)
         for shares, start, stop in zip(rows.parts, bounds[:-1], bounds[1:], strict=True):
             table, at = shares[0].table, pa.array(places[start:stop])
@@ -54,10 +55,11 @@ class RowValues:
             taken = {name: self.rows[own].take(at).combine_chunks() for name, own in self._names(table).items()}
             if not taken and fill.needs_values:
                 raise PublicDataError(Fault(rows.where(start), f"table {table.name}: the file has none of its columns"))
-            parts.append(self._part(table, taken, rows, start, places[start:stop]))
+            columns, missing = self._typed(table, taken, rows, start, places[start:stop])
+            segments.append(rows.segment(len(segments), columns, missing))
             own = (rows.after >= start) & (rows.after < stop)
             changed[own] = _changed(table, taken, rows.after[own] - start)
-        return DecodedColumns(parts, changed, others.counts())
+        return DecodedColumns(segments, changed, others.counts())
 
     def _names(self, table: Table) -> dict[str, str]:
         """Return which column of the file each of the table's is; an exact name goes before one in other case."""
@@ -77,7 +79,10 @@ class RowValues:
                         others.take_for(table, name, column, line if column not in names else line[:0])
                     others.add(table, name, line[first], values.filter(pa.array(first)), infers=None)
 
-    def _part(self, table: Table, taken: Mapping[str, pa.Array], rows: Rows, start: int, at: Ints) -> PartColumns:
+    def _typed(
+        self, table: Table, taken: Mapping[str, pa.Array], rows: Rows, start: int, at: Ints
+    ) -> tuple[dict[str, pa.Array], dict[str, Mask]]:
+        """Return the columns of a part's rows in the table's types, and which values are missing. Raises DataError."""
         columns, missing = {}, {}
         for column in table.columns:
             if column.name not in taken:
@@ -99,7 +104,7 @@ class RowValues:
             columns[column.name] = made
             if column.name in self.missing:
                 missing[column.name] = self.missing[column.name][at]
-        return PartColumns(columns, {name: gone for name, gone in missing.items() if gone.any()})
+        return columns, {name: gone for name, gone in missing.items() if gone.any()}
 
 
 def _changed(table: Table, taken: Mapping[str, pa.Array], after: Ints) -> Mask:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
+from integrator.contracts.change_batch import Segment
 from integrator.decode.column_names import in_other_case, is_meant
 from integrator.decode.contract import Reading
 from integrator.decode.json.objects import Objects, names_of
@@ -20,7 +21,7 @@ from integrator.decode.refusal import refuse
 from integrator.decode.rows import key_only
 from integrator.decode.rows.coding import Coding
 from integrator.decode.rows.conversion import KINDS, Conversion
-from integrator.decode.rows.runs import DecodedColumns, Fill, PartColumns, Rows, TableRun
+from integrator.decode.rows.runs import DecodedColumns, Fill, Rows, TableRun
 from integrator.decode.unknown_columns import Others
 from integrator.engine.arrays import Ints, Mask, Places, words
 from integrator.engine.grid import Found, Grid, Spans, count_present, find_values, rows_with_values
@@ -254,7 +255,7 @@ class _Batch:
 
             refuse(self.rows.file, line[order], np.ones(len(wrong), np.bool_), text)
 
-    def _parts(self, layout: Layout, values: Slices, arrays: Sequence[pa.Array]) -> list[PartColumns]:
+    def _parts(self, layout: Layout, values: Slices, arrays: Sequence[pa.Array]) -> list[Segment]:
         """Return the columns of each part, with masks of the values that are missing."""
         start_of = layout.base - layout.bounds[layout.kind_at]
         size = np.repeat(np.diff(layout.rows), np.diff(layout.slots))
@@ -270,7 +271,7 @@ class _Batch:
             for slot, name in enumerate(() if full[place] else shape.by_name, first_slot):
                 if present[slot] < rows:
                     missing[name] = values.end[layout.base[slot] : layout.base[slot] + rows] == 0
-            result.append(PartColumns(spans, missing))
+            result.append(self.rows.segment(place, spans, missing))
         return result
 
 

@@ -13,13 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.change_batch import ChangeBatch, no_changes
+from integrator.contracts.change_batch import ChangeBatch, Segment, no_changes
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.sequence import integ_seq
 from integrator.decode.contract import Reading
 from integrator.decode.fields import Where
 from integrator.decode.refusal import for_all_lines, report
-from integrator.decode.rows.runs import Fill, RowMetadata, Rows, TableRun, Values, changes_of, group_by_table
+from integrator.decode.rows.runs import Fill, Rows, TableRun, Values, group_by_table
 from integrator.decode.source_tables import SourceTables
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Place
@@ -108,13 +108,19 @@ def change_rows(
     rows, second, operation = _rows(records, parts, kept[order], counts)
     values = records.values.columns(rows, reading, records.fill)
     operation[rows.after[values.key_changed] - 1] = BEFORE_KEY_UPDATE
-    return changes_of(rows, values, _metadata(records, placed, rows, second, operation)), ignored, dict(values.unknown)
+    changes = _changes(records, placed, rows, second, operation, tuple(values.segments))
+    return changes, ignored, dict(values.unknown)
 
 
-def _metadata(
-    records: Records, placed: Sequenced, rows: Rows, second: Mask, operation: npt.NDArray[np.int8]
-) -> RowMetadata:
-    """Return what rows have beside their columns; `second` are the second ones of their records."""
+def _changes(
+    records: Records,
+    placed: Sequenced,
+    rows: Rows,
+    second: Mask,
+    operation: npt.NDArray[np.int8],
+    segments: tuple[Segment, ...],
+) -> ChangeBatch:
+    """Return rows with their columns; `second` are the second ones of their records."""
     record, paired, size = rows.record, bool(second.any()), len(rows.record)
     all_in_order = size == len(records.where.line) and not paired and bool((np.diff(record) == 1).all())
     index = None if all_in_order else pa.array(record)
@@ -128,7 +134,9 @@ def _metadata(
     )
     countdown = placed.countdown[record]
     stamp = records.cap_tstamp if placed.cap_tstamp is None else placed.cap_tstamp
-    return RowMetadata(
+    return ChangeBatch(
+        rows.file,
+        segments,
         op=pa.array(operation),
         integ_seq=first,
         tx_seq=commit,

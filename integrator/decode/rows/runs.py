@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, in_groups
-from integrator.contracts.change_batch import ChangeBatch, Segment
+from integrator.contracts.change_batch import Segment
 from integrator.decode.contract import Reading
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import Place
@@ -59,6 +59,11 @@ class Rows:
         """The first row of each part, and the number of all."""
         return np.cumsum([0, *(sum(share.size for share in shares) for shares in self.parts)])
 
+    def segment(self, part: int, columns: Mapping[str, pa.Array], missing: Mapping[str, Mask]) -> Segment:
+        """Return the rows of a part with their columns."""
+        runs = self.parts[part]
+        return Segment(tuple([run.table.name for run in runs]), tuple([run.size for run in runs]), columns, missing)
+
     def where(self, row: int) -> Place:
         """Return where the record of a row is."""
         return Place(self.file, int(self.line[self.record[row]]))
@@ -70,18 +75,13 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class PartColumns:
-    """The columns of a part's rows, and which values are missing: see `Segment`."""
-
-    columns: Mapping[str, pa.Array]
-    missing: Mapping[str, Mask]
-
-
-@dataclass(frozen=True)
 class DecodedColumns:
-    """The values of rows. key_changed: for each place of `Rows.after`. unknown: values passed over, by reason."""
+    """The values of rows, a segment for each part. key_changed: for each place of `Rows.after`.
 
-    parts: Sequence[PartColumns]
+    unknown: values passed over, by reason.
+    """
+
+    segments: Sequence[Segment]
     key_changed: Mask
     unknown: Mapping[str, int] = field(default_factory=dict)
 
@@ -110,23 +110,6 @@ class Values(Protocol):
     def columns(self, rows: Rows, reading: Reading, fill: Fill) -> DecodedColumns:
         """Return the columns of rows. Raises DataError, ColumnsFound."""
         ...
-
-
-@dataclass(frozen=True)
-class RowMetadata:
-    """What change rows have beside their columns, row by row: see `Changes`."""
-
-    op: pa.Array
-    integ_seq: pa.Array
-    tx_seq: pa.Array
-    countdown: pa.Array
-    cap_tstamp: pa.Array
-    cap_user: pa.Array
-    line: Ints
-    order: Ints
-
-
-_ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user")
 
 
 def group_by_table(
@@ -174,18 +157,3 @@ def _parts(shares: Sequence[TableRun], kinds: Mapping[str, int], *, joint: bool)
         else:
             parts += in_groups(places, sizes)
     return parts
-
-
-def changes_of(rows: Rows, values: DecodedColumns, meta: RowMetadata) -> ChangeBatch:
-    """Return rows as changes, each part a segment."""
-    segments = [
-        Segment(
-            tuple([share.table.name for share in shares]),
-            tuple([share.size for share in shares]),
-            part.columns,
-            part.missing,
-        )
-        for shares, part in zip(rows.parts, values.parts, strict=True)
-    ]
-    own = {name: getattr(meta, name) for name in _ARRAYS}
-    return ChangeBatch(rows.file, tuple(segments), **own, line=meta.line, order=meta.order)
