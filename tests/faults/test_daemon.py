@@ -49,14 +49,14 @@ def test_sigterm_ends_it_at_the_end_of_a_cycle_with_exit_code_0(submit, broker, 
     time.sleep(1.0)  # in the middle of the first cycle, or before it
     assert daemon.listens_on() <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
     assert daemon.terminate() == 0, daemon.lines[-20:]
+    ours = [path for path in (tmp_path / "state").rglob("*") if path.is_file() and "checkpoint" not in path.parts]
+    assert [path for path in ours if path.stat().st_mode & 0o077] == []  # rows are in them
     synced = len(list((tmp_path / "state" / "shop" / "synced").glob("*.json")))
     commits = tmp_path / "state" / "shop" / "checkpoint" / "commits"
     assert synced == len([path for path in commits.glob("*") if path.name.isdigit()])
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102 * synced
     integrate_once(channel)
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
-    ours = [path for path in (tmp_path / "state").rglob("*") if path.is_file() and "checkpoint" not in path.parts]
-    assert [path for path in ours if path.stat().st_mode & 0o077] == []  # rows are in them
 
 
 def test_a_jvm_that_is_killed_is_said_in_one_line_and_the_next_start_goes_on(broker, tmp_path, name, integrate_once):
