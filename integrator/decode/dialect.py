@@ -56,8 +56,12 @@ class JsonRecords:
         def decode(lines: Lines) -> Decoded:
             return self.decode(self._document(lines), reading)
 
-        found = self.positions and map(self.positions, map(self._document, file.lines(reading, self.repeated)))
+        found = self.positions and self._placed(self.positions, file, reading)
         return Parts(file.lines(reading, self.repeated), decode, self.joined, found)
+
+    def _placed(self, of: Callable[[Document], Positions], file: File, reading: Reading) -> Iterator[Positions]:
+        for lines in file.lines(reading, self.repeated):
+            yield of(self._document(lines))
 
     def _document(self, lines: Lines) -> Document:
         return read_document(lines, self.expected, collected=not self.joined)
