@@ -39,6 +39,7 @@ COLUMNS = Kind("columns", "the author of the channel", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
 PROCESS = Kind("process", "the operator", 5, retriable=True)
+SOURCE = Kind("source", "the operator of the source", 5, retriable=True)
 
 _MARK = "INTEGRATOR-ERROR:"
 
@@ -86,13 +87,16 @@ class IntegratorError(Exception):
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a record stands: in a file, or what its source calls a slice, and in which line; 0: in none alone."""
+    """Where a record stands: in a file, and in which line, from 1; or in a partition of a topic, and at which offset.
+
+    line: -1: in none alone.
+    """
 
     file: str
-    line: int = 0
+    line: int = -1
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else self.file
+        return f"{self.file}:{self.line}" if self.line >= 0 else self.file
 
 
 @dataclass(frozen=True, order=True)
@@ -142,6 +146,12 @@ class EnvironmentFault(IntegratorError):
     """A file, a broker, a topic or a lock is not as it must be; the operator acts."""
 
     kind = ENVIRONMENT
+
+
+class SourceAway(IntegratorError):
+    """What changes are read from does not answer: nothing is lost, and the cycle will be sent again."""
+
+    kind = SOURCE
 
 
 class ProcessLost(IntegratorError):
@@ -236,8 +246,8 @@ class ConfigurationError(IntegratorError):
 
 
 _KINDS: tuple[type[IntegratorError], ...] = (
-    ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, ProcessLost, ProcessLate,
-    ColumnsFound, Defect,
+    ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, SourceAway, ProcessLost,
+    ProcessLate, ColumnsFound, Defect,
 )  # fmt: skip
 _BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _SYSTEMS = (OSError, EOFError, MemoryError)

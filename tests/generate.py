@@ -15,7 +15,7 @@ import pyarrow as pa
 from prometheus_client import Counter, Gauge, Histogram
 
 from integrator import errors, schema
-from integrator.channel import base, locations, model, monitor, sources, tolerance
+from integrator.channel import base, locations, model, monitor, sources, tolerance, topics
 from integrator.contracts.message_format import Options
 from integrator.contracts.operations import STYLES
 from integrator.decode.dialects import DIALECTS
@@ -57,6 +57,7 @@ def reference() -> str:
         _model("debezium", sources.Debezium),
         _model("tls", sources.SocketTls),
         _model("Location of class kafka", locations.KafkaLocation),
+        _model("Location of class kafka with topics", topics.TopicsLocation),
         _model("Create_Topics", locations.TopicCreation),
         _model("Schema_Registry", locations.RegistryAccess),
         _model("Table files", model.TableFile),
@@ -88,7 +89,14 @@ def reference() -> str:
             [["0", "done", ""], ["1", "a defect of the integrator", "its maintainers"]]
             + [
                 [str(kind.exit_code), kind.name, kind.who]
-                for kind in (errors.CONFIGURATION, errors.DATA, errors.DELIVERY, errors.ENVIRONMENT, errors.PROCESS)
+                for kind in (
+                    errors.CONFIGURATION,
+                    errors.DATA,
+                    errors.DELIVERY,
+                    errors.ENVIRONMENT,
+                    errors.SOURCE,
+                    errors.PROCESS,
+                )
             ],
         ),
     ]

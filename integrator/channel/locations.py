@@ -5,15 +5,16 @@ https://fivetran.com/docs/hvr6/property-reference/location-properties. What HVR 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from integrator.channel import patterns
 from integrator.channel.access import KafkaAccess
 from integrator.channel.base import Counted, Group, Model
 from integrator.channel.paths import LocalPath
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
+from integrator.channel.topics import TopicsLocation
 
 
 class TopicCreation(Model):
@@ -149,6 +150,16 @@ class KafkaLocation(KafkaAccess):
     )
 
 
+def kafka_model(given: Any) -> type[KafkaLocation | TopicsLocation]:
+    """Return the model of a location of class kafka: a source, where it has `topics`; else the target."""
+    is_source = "topics" in given if isinstance(given, dict) else isinstance(given, TopicsLocation)
+    return TopicsLocation if is_source else KafkaLocation
+
+
+_Kafka = Annotated[
+    Annotated[KafkaLocation, Tag("KafkaLocation")] | Annotated[TopicsLocation, Tag("TopicsLocation")],
+    Discriminator(lambda given: kafka_model(given).__name__),
+]
 Location = Annotated[
-    FilesLocation | SocketLocation | SnapshotLocation | JdbcLocation | KafkaLocation, Field(discriminator="class_")
+    FilesLocation | SocketLocation | SnapshotLocation | JdbcLocation | _Kafka, Field(discriminator="class_")
 ]

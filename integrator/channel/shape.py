@@ -11,9 +11,10 @@ from pydantic.fields import FieldInfo
 
 from integrator.channel.actions import ACTIONS
 from integrator.channel.base import Counted
-from integrator.channel.locations import Location
+from integrator.channel.locations import KafkaLocation, Location, kafka_model
 from integrator.channel.model import Channel
 from integrator.channel.reader import Path_
+from integrator.channel.topics import TopicsLocation
 from integrator.names.units import Unit
 
 _CLASS = "class"
@@ -60,10 +61,26 @@ def _metadata(kind: Any) -> Iterator[Any]:
         yield from _metadata(one)
 
 
+def _branches(kind: Any) -> Iterator[Any]:
+    """Yield the types that an annotation may be."""
+    if get_origin(kind) is Annotated:
+        yield from _branches(get_args(kind)[0])
+    elif get_origin(kind) in (Union, types.UnionType):
+        for one in get_args(kind):
+            yield from _branches(one)
+    else:
+        yield kind
+
+
+def class_of(kind: type[BaseModel]) -> str:
+    """Return the class of a kind of location."""
+    return str(get_args(kind.model_fields["class_"].annotation)[0])
+
+
 LOCATIONS: dict[str, type[BaseModel]] = {
-    get_args(kind.model_fields["class_"].annotation)[0]: kind for kind in get_args(get_args(Location)[0])
+    class_of(kind): kind for kind in _branches(Location) if kind is not TopicsLocation
 }
-"""The kinds of location, by their class."""
+"""The kinds of location, by their class. Of class kafka there are two: this has the target."""
 
 
 def homes_of(key: str) -> list[str]:
@@ -71,7 +88,8 @@ def homes_of(key: str) -> list[str]:
     places: dict[str, type[BaseModel]] = {"the top of the channel": Channel}
     places |= dict(ACTIONS)
     found = [place for place, kind in places.items() if key in keys_of(kind)]
-    classes = [name for name, kind in LOCATIONS.items() if key in keys_of(kind)]
+    kinds: dict[str, type[BaseModel]] = {**LOCATIONS, "kafka (as a source, with topics)": TopicsLocation}
+    classes = [name for name, kind in kinds.items() if key in keys_of(kind)]
     return found + ([f"a location of class {', '.join(classes)}"] if classes else [])
 
 
@@ -95,17 +113,6 @@ def _annotation_at(path: Path_, data: Any) -> Any:
     return kind
 
 
-def _branches(kind: Any) -> Iterator[Any]:
-    """Yield the types that an annotation may be."""
-    if get_origin(kind) is Annotated:
-        yield from _branches(get_args(kind)[0])
-    elif get_origin(kind) in (Union, types.UnionType):
-        for one in get_args(kind):
-            yield from _branches(one)
-    else:
-        yield kind
-
-
 def _models(kind: Any, value: Any) -> Iterator[type[BaseModel]]:
     """Yield the models that a value may be of: of several the one whose tag it has."""
     found = [one for one in _branches(kind) if isinstance(one, type) and issubclass(one, BaseModel)]
@@ -113,7 +120,8 @@ def _models(kind: Any, value: Any) -> Iterator[type[BaseModel]]:
         yield found[0]
     for one in found if len(found) > 1 and isinstance(value, dict) else ():
         tag = "action" if "action" in one.model_fields else _CLASS
-        if value.get(tag) in words_of(keys_of(one)[tag]):
+        is_other = one in (KafkaLocation, TopicsLocation) and one is not kafka_model(value)
+        if value.get(tag) in words_of(keys_of(one)[tag]) and not is_other:
             yield one
 
 

@@ -195,7 +195,8 @@ class FileSummary:
     rejections: list[dict[str, Any]] = field(default_factory=list)
     """Where some of those were, and why."""
     rejected_at: list[int] = field(default_factory=list)
-    """Where the channel stops when too many are rejected: the last line, and the first and the last rejected ones."""
+    """Where the channel stops when too many are rejected: how many lines there are, the number before the first, and
+    the first and the last rejected ones."""
     files: int = 1
 
     def to_json(self) -> str:

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Protocol
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.recipe import DebeziumModes, Recipe, UnknownColumns
 from integrator.contracts.rejected import Rejected
-from integrator.contracts.sequence import OpenTransaction
+from integrator.contracts.sequence import OpenTransaction, hexadecimal
 from integrator.contracts.streams import PositionRange, Source
 from integrator.decode import table_files
 from integrator.decode.json.shapes import ColumnIndex
@@ -86,6 +90,21 @@ class File:
     def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
         """Yield lines as they came, without their ends: those of these numbers, which ascend."""
         return raw_lines(self.path, numbers)
+
+    def places_of(self, line: Ints) -> pa.Array:
+        """Return positions of records whose source gives none, as 20 hex digits: the file's number, and the line."""
+        file = hexadecimal(np.array([self.number], np.uint64), 10)[0].as_py()
+        return pc.binary_join_element_wise(file, hexadecimal(line.astype(np.uint64), 10), "")
+
+    @property
+    def segment(self) -> str:
+        """What makes such positions of several streams different ones, as 16 hex digits; empty where they are."""
+        return ""
+
+    @property
+    def line_before(self) -> int:
+        """The number before that of its first line."""
+        return 0
 
     def first_row(self, reading: Reading) -> int:
         """Return the number of the first row of each transaction in the file.

@@ -34,7 +34,9 @@ def dialect_of(file: File, dialects: Mapping[str, Dialect], otherwise: str) -> s
         with open_file(file.path) as stream:
             records = [set(pyarrow.parquet.read_schema(pa.BufferReader(stream.read_buffer())).names)]
     else:
-        records = _records(file) if container == "json" else [set(first_row(file.path))]
+        if container == "json" and not (start := file.start(_FIRST)):
+            return otherwise
+        records = _records(start) if container == "json" else [set(first_row(file.path))]
     if not records:
         raise PublicDataError(
             Fault(
@@ -70,9 +72,9 @@ def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file:
     raise PublicDataError(Fault(Place(file), f"the {what} match no dialect; set `dialect`"))
 
 
-def _records(file: File) -> list[set[str]]:
-    """Return the names in each of the first records; a tombstone (null) has none."""
-    start = file.start(_FIRST).removeprefix(codecs.BOM_UTF8)
+def _records(start: bytes) -> list[set[str]]:
+    """Return the names in each of the first records of a file; a tombstone (null) has none."""
+    start = start.removeprefix(codecs.BOM_UTF8)
     return _of_lines(start.split(b"\n")[:_LINES]) or _over_lines(start)
 
 

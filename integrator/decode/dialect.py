@@ -141,7 +141,7 @@ def of_parts(
 
         def step(block: Any) -> Batch:
             records, positions = of_file.decode(block)
-            placed = order.place(positions.numbered(file.number, records.where.line), records.where)
+            placed = order.place(positions.numbered(file, records.where.line), records.where)
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
             span = PositionRange() if order.by_line else ascending.span
             return Batch(changes, order.open, ignored, unknown, span, dict(tables.new))
@@ -154,7 +154,7 @@ def of_parts(
             yield from of_file.positions
             return
         for records, positions in map(of_file.decode, of_file.blocks):
-            yield positions.numbered(file.number, records.where.line)
+            yield positions.numbered(file, records.where.line)
 
     def tail(file: File, reading: Reading) -> OpenTransaction:
         if reading.tolerant:

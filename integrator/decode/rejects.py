@@ -132,7 +132,7 @@ def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:
     if error.others is not None:
         return [Rejected(fault, stage) for fault in error.others()]
     fault = error.fault
-    return [Rejected(fault, stage)] if fault is not None and fault.place.file == file and fault.place.line else []
+    return [Rejected(fault, stage)] if fault is not None and fault.place.file == file and fault.place.line >= 0 else []
 
 
 def without_lines(changes: ChangeBatch, lines: Ints) -> tuple[ChangeBatch, Ints]:

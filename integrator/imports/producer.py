@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from integrator.channel.kafka_access import MECHANISMS
 from integrator.channel.secret import SENSITIVE
 from integrator.deliver.kafka.refused import is_known
 from integrator.imports.draft import Draft
 from integrator.names import foreign
-from integrator.plan.kafka_access import MECHANISMS
 
 _LOOKUPS = {"default": "use_all_dns_ips"}
 _IAM = "AWS_MSK_IAM"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
+from integrator.monitor.backlog import Lag
 from integrator.run.seen.failure import Failure
 from integrator.run.state.sync import Cycle
 
@@ -32,6 +33,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._lags: dict[str, Callable[[], Lag]] = {}
         ProcessCollector(registry=self.registry)
 
         def counter(name: str, meaning: str, *labels: str) -> Counter:
@@ -61,8 +63,13 @@ class Metrics:
             "Seconds from the commit of a cycle's newest change to its acknowledgement; one value a cycle.",
             LATENCIES_S,
         )
-        self.lag_files = gauge("lag_files", "Change files that are there and not synced.")
-        self.lag_bytes = gauge("lag_bytes", "Bytes of change files that are not synced yet.")
+        self.lag_files = gauge("lag_files", "Change files, or ranges of topics, that are there and not synced.")
+        self.lag_bytes = gauge("lag_bytes", "Their bytes; of ranges an estimate.")
+        self.lag_records = gauge(
+            "lag_records",
+            "Offsets of a partition that is read, up to its last stable one, not synced yet.",
+            "partition",
+        )
         self.last_synced = gauge("last_synced_timestamp_seconds", "When the last cycle was synced; 0: never.")
         self.last_beat = gauge(
             "last_beat_timestamp_seconds", "The time of the channel's last heartbeat, in seconds since 1970."
@@ -71,16 +78,21 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format 0.0.4."""
+        self.lag_records.clear()  # partitions come while channels run
+        for channel, lag in self._lags.items():
+            for partition, records in lag().records.items():
+                self.lag_records.labels(channel, partition).set(records)
         return generate_latest(self.registry)
 
-    def begin(self, channel: str, lag: Callable[[], tuple[int, int]]) -> None:
+    def begin(self, channel: str, lag: Callable[[], Lag]) -> None:
         """Show a channel's metrics from the start on: a series that begins with its first increment has no rate."""
         for one in (self.read, self.messages, self.bytes, self.files, self.cycles, self.rejected, self.retries):
             one.labels(channel)
         self.latency.labels(channel)
         self.last_synced.labels(channel).set(0)
-        self.lag_files.labels(channel).set_function(lambda: lag()[0])
-        self.lag_bytes.labels(channel).set_function(lambda: lag()[1])
+        self.lag_files.labels(channel).set_function(lambda: lag().files)
+        self.lag_bytes.labels(channel).set_function(lambda: lag().bytes)
+        self._lags[channel] = lag
         for doing in STATES:
             self.state.labels(channel, doing).set(0)
 

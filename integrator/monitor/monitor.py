@@ -119,7 +119,8 @@ class Monitor(Observer):
         with self._lock:
             channels = [_status(name, seen) for name, seen in self.channels.items()]
         for one in channels:
-            one["lag_files"], one["lag_bytes"] = self.channels[one["channel"]].backlog.now()
+            lag = self.channels[one["channel"]].backlog.now()
+            one["lag_files"], one["lag_bytes"], one["lag_records"] = lag.files, lag.bytes, dict(lag.records)
         return {"time": stamp(time.time()), "started": stamp(self.started), "channels": channels}
 
     def plots(self, channel: str) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:

@@ -127,7 +127,7 @@ def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) ->
         f'{_failure(one["failure"], now)}<div class="numbers">{cells}</div><div class="plots">'
         f"{plot('rows/s, last hour', rates, joined=True)}{plot('latency in s, last hour', latencies, joined=False)}"
         f"</div>{_reasons(name, 'skipped rows', one['skipped'])}{_reasons(name, 'coerced values', one['coerced'])}"
-        f"{_topics(name, one['topics'])}</section>"
+        f"{_topics(name, one['topics'])}{_partitions(name, one['lag_records'])}</section>"
     )
 
 
@@ -169,6 +169,19 @@ def _topics(channel: str, topics: dict[str, Any]) -> str:
     return (
         f'<details id="{channel} topics" open><summary>{counted(len(topics), "topic")}: rows sent</summary>'
         f'<div class="rows"><table><tr><th>topic</th><th>rows</th>{head}</tr>{rows}</table></div></details>'
+    )
+
+
+def _partitions(channel: str, lag: dict[str, int]) -> str:
+    """Return the table of partitions that are read, those with the largest lag first; nothing for other sources."""
+    if not lag:
+        return ""
+    ordered = sorted(lag.items(), key=lambda item: (-item[1], item[0]))
+    rows = "".join(f"<tr><td>{escape(partition)}</td><td>{records:,}</td></tr>" for partition, records in ordered)
+    return (
+        f'<details id="{channel} partitions"><summary>{counted(len(lag), "partition")}: '
+        f'{counted(sum(lag.values()), "record")} not synced</summary><div class="rows"><table><tr><th>partition</th>'
+        f"<th>records</th></tr>{rows}</table></div></details>"
     )
 
 

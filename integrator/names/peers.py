@@ -18,6 +18,7 @@ _AT_SOURCE = "use debezium: {{{}: …}} of the source location"
 _CAPTURE = "changes are captured before they come here: leave it out"
 _EACH_CYCLE = "each cycle waits for its acknowledgements; leave it out"
 _OWN_TABLES = "use tables: the definitions of the tables that are sent"
+_START = "use start of a source with topics: earliest or latest"
 _REGISTRY = "use Schema_Registry: {{{}: …}} of the Kafka location"
 
 _CONNECT = {
@@ -31,7 +32,6 @@ _CONNECT = {
     "predicates": _SMT,
     "connector.class": "use class of each location",
     "tasks.max": "Spark's cores are the tasks: leave it out",
-    "topics": "use Kafka_Default_Topic of the Kafka location, or Topic of Integrate",
     "exactly.once.support": "use delivery: exactly_once",
     "exactly.once.source.support": "use delivery: exactly_once",
     "transaction.boundary": "a cycle is a transaction with delivery: exactly_once",
@@ -146,6 +146,7 @@ NAMES = [
     *keys("Airbyte", {"topic.pattern": "Kafka_Default_Topic"}, "property"),
     *keys("Conduit", {"servers": "Kafka_Brokers"}, "property"),
     *settable("Conduit", {"batchBytes": "batch.size"}),
+    *named("Conduit", "key", {"readFromBeginning": _START, "groupID": "use consumer_group of a source with topics"}),
     *named("Airbyte", "substitution", _SUBSTITUTIONS),
     Name("topic", "Conduit and others", "key", "use Kafka_Default_Topic, or Topic of Integrate", "Kafka_Default_Topic"),
     Name("brokers", "other clients", "key", "use Kafka_Brokers of the Kafka location", "Kafka_Brokers"),

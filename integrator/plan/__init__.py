@@ -5,7 +5,7 @@ wrong.
 
 ends, source, definitions, identity     where changes come from, where they go, and the tables
 parameters, tables, fields, keys, capture, restrict, message_key, topic     actions -> a table's recipe
-kafka, kafka_access, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
+kafka, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
 bundling, layout, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
 contract     the plan itself
 
@@ -19,6 +19,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from integrator.channel import kafka_access
 from integrator.channel import load as loading
 from integrator.channel import scope as scopes
 from integrator.channel.actions import Integrate
@@ -27,8 +28,9 @@ from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
 from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Messages, Read, Recipe, Send
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
-from integrator.plan import kafka_access
+from integrator.expressions.parts import depends_on
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables
@@ -156,6 +158,8 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     at_kafka = scope.problems.at_location(scope.kafka)
     check_tables(scope.layout, recipes, at_kafka)
     _check_added(scope)
+    if not isinstance(ends.source, TableSource) and not ends.source.whole_transactions:
+        _check_transactions(scope, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
     if len(made) == len(recipes):
@@ -198,6 +202,18 @@ def _check_added(scope: ChannelScope) -> None:
         text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
         report = scope.problems.at_location(scope.kafka)
         report("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
+
+
+def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
+    """Report what needs whole transactions, where the source divides them."""
+    divided = "the topics that are read divide transactions among partitions"
+    if scope.layout.bundling.mode == "TRANSACTION":
+        report = scope.problems.at_location(scope.kafka)
+        report("Kafka_Message_Bundling", f"TRANSACTION cannot be: {divided}; say ROW, CHANGE or THRESHOLD")
+    for table in tables:
+        if any(depends_on(parts, "transaction") for parts in table.expressions):
+            text = f"{{hvr_tx_countdown}} cannot be counted: {divided}; leave it out"
+            scope.problems.add(("locations", scope.cap_loc, "topics"), text, table.table.name)
 
 
 def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:

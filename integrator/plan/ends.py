@@ -9,6 +9,9 @@ from typing import TypeAlias, TypeVar
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
+from integrator.channel.shape import class_of
+from integrator.channel.sources import SourceLocation
+from integrator.channel.topics import TopicsLocation
 from integrator.plan.source import change_sources, table_sources
 from integrator.sources.contract import Source
 from integrator.sources.files.source import Files
@@ -34,7 +37,7 @@ def ends_of(
     if refreshing:
         source = _one(of_tables, TABLE_SOURCES, Snapshot.example, problems)
     else:
-        source = _one(change_sources(channel), SOURCES, f"{Files.example}{more}", problems)
+        source = _one(change_sources(channel), map(_named, SOURCES), f"{Files.example}{more}", problems)
     locations = {name: one for name, one in channel.locations.items() if isinstance(one, KafkaLocation)}
     kafka = _one(locations, ["kafka"], f"{_KAFKA_EXAMPLE}{more}", problems)
     if source is None or kafka is None:
@@ -51,6 +54,11 @@ def _one(
         text = f"found {names}: leave one of them out" if found else f"found none: add one, such as {example}"
         problems.add(("locations",), f"a channel has one location of class {' or '.join(classes)}; {text}")
     return next(iter(found.items()), None)
+
+
+def _named(kind: type[SourceLocation]) -> str:
+    """Return how a location of a source is written: those of class kafka have topics."""
+    return f"{class_of(kind)}{' with topics' if kind is TopicsLocation else ''}"
 
 
 def adds_columns(channel: Channel) -> bool:

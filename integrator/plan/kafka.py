@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from integrator.channel import brokers, kafka_access
 from integrator.channel.actions import Environment
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import Target, merge, of_kind
@@ -16,7 +17,6 @@ from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import SENSITIVE, TOO_SHORT, is_too_short
 from integrator.errors import Reason
 from integrator.names.units import Unit, in_unit
-from integrator.plan import brokers, kafka_access
 from integrator.plan.kafka_properties import extra_properties
 
 DEFAULT_MAX_BYTES = 1_000_000
@@ -68,7 +68,8 @@ def kafka_settings(
     exactly_once = channel.delivery == "exactly_once"
     if exactly_once:
         _check_transactions(extra, variables.report)
-    brokers.check_brokers(location.Kafka_Brokers, name, problems)
+    for at, text in brokers.wrong_brokers(location.Kafka_Brokers):
+        problems.add(("locations", name, "Kafka_Brokers", at), text)
     access = kafka_access.access_properties(location, problems.at_location(name), problems.source.directory)
     kafka_access.check_beside(extra, access, variables.report)
     producer = _defaults(location, max_bytes, timeout, extra) | access | extra
@@ -124,6 +125,7 @@ def _variables(channel: Channel, name: str, location: KafkaLocation, problems: P
     actions = of_kind(Environment, enumerate(channel.actions))
     _hide(actions, problems)
     kafka_access.hide(location, problems.source.secrets)
+    brokers.hide(location.Kafka_Brokers, problems.source.secrets)
     texts: dict[str, str] = {}
     places: dict[str, int] = {}
     for variable in sorted({action.Name for _, action in actions}):
@@ -180,7 +182,7 @@ def _defaults(location: KafkaLocation, max_bytes: int, timeout_s: int, extra: di
         # I3: a message that is tried again may not be passed by one after it
         defaults["max.in.flight.requests.per.connection"] = "1"
     return defaults | {
-        "bootstrap.servers": ",".join(map(brokers.address_of, location.Kafka_Brokers)),
+        "bootstrap.servers": brokers.bootstrap(location.Kafka_Brokers),
         "compression.type": location.Kafka_Message_Compress.lower(),
         "partitioner": location.Kafka_Partitioner,
         "message.max.bytes": str(max_bytes),

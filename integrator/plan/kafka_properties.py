@@ -65,6 +65,8 @@ def extra_properties(text: str, report: Report, directory: str) -> dict[str, str
             report("HVR_KAFKA_PROPERTY", f"{name} cannot be set here: {known.ours}")
         elif known is not None and known.sets in _ACKS and value.strip() in ("0", "none"):
             report("HVR_KAFKA_PROPERTY", "acks=0 acknowledges nothing, so nothing could be synced; use 1 or all")
+        elif name in _ACKS and value.strip() == "one":
+            report("HVR_KAFKA_PROPERTY", "acks=one, of Conduit, is acks=1 here; acks=all is the default")
         else:
             _set(name, value, known, extra, report)
     for name in FILES & extra.keys():

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from integrator.channel import brokers, kafka_access
 from integrator.channel.model import Channel
 from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Problems
+from integrator.channel.sources import SourceLocation
+from integrator.channel.topics import TopicsLocation
 from integrator.contracts.recipe import DebeziumModes, Read
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
@@ -20,7 +23,7 @@ from integrator.sources.tables import TABLE_SOURCES, TableSource
 def change_sources(channel: Channel) -> dict[str, Source]:
     """Return the locations from which changes come, by name."""
     found = channel.locations.items()
-    return {name: SOURCES[one.class_](one) for name, one in found if one.class_ in SOURCES}
+    return {name: SOURCES[type(one)](one) for name, one in found if isinstance(one, SourceLocation)}
 
 
 def table_sources(channel: Channel) -> dict[str, TableSource]:
@@ -70,6 +73,9 @@ def check_sources(channel: Channel, tables: Sequence[Table], problems: Problems)
     of_tables = table_sources(channel)
     sources: dict[str, Source | TableSource] = {**change_sources(channel), **of_tables}
     for name in filter(sources.__contains__, channel.locations):
+        if isinstance(location := channel.locations[name], TopicsLocation):
+            kafka_access.hide(location, problems.source.secrets)
+            brokers.hide(location.Kafka_Brokers, problems.source.secrets)
         sources[name].check(tables, problems.at_location(name))
         for at, jar in enumerate(of_tables[name].location.jars if name in of_tables else ()):
             if why := no_file(jar):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from integrator.contracts.fragments import REJECTED_HEADERS
 from integrator.deliver.kafka import topics
-from integrator.deliver.kafka.properties import client_properties
 from integrator.deliver.kafka.read_back import Begin, Received, read_back
 from integrator.errors import EnvironmentFault
+from integrator.librdkafka.properties import client_properties
 from integrator.plan import Plan
 
 _CONNECTOR, _STAGE, _CLASS, _REASON, _FILE, _LINE, _PART, _PARTS = REJECTED_HEADERS

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from integrator import registry
 from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, Checkpoint, FileSummary
-from integrator.deliver.kafka.properties import client_properties
 from integrator.deliver.kafka.read_back import Begin, each_read_back
 from integrator.encode.frames.framing import framing_of
+from integrator.librdkafka.properties import client_properties
 from integrator.plan import Plan
 from integrator.replay.job import Given, Rejection, plan_of, write
 from integrator.replay.letters import Letter

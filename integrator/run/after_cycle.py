@@ -41,5 +41,6 @@ class AfterCycle:
         self._steps.synced(done.cycle)
         for one in done.rejections:
             if one.places:
-                self._too_many.add(one.file, one.places[1:])
-                self._too_many.end(one.places[0])
+                count, before, *lines = one.places
+                self._too_many.add(one.file, lines, before)
+                self._too_many.end(count)

@@ -71,10 +71,10 @@ class Job:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
         source, channel = self.plan.changes, self.plan.channel
         source.prepare(self.plan.recipe.read.path)
-        there = self._listing().slices()
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
         journal = consistency.check(self.state)
+        there = self._listing().slices(journal.ends)
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES))
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
@@ -206,7 +206,7 @@ class Job:
         self._log.warning("columns added", columns=came, found=str(found))
 
     def _run(self, spark: SparkSession, *, once: bool) -> None:
-        self._compaction.compact(self._listing().slices())
+        self._compaction.compact(self._listing().slices)
         self._note_refreshed()
         gate = CycleGate(self._ending)
         steps = SparkSteps(lambda seconds: self._observer.timed(self.plan.channel, seconds))

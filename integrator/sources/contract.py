@@ -27,6 +27,9 @@ Problems: TypeAlias = Iterator[tuple[str, str]]
 class SliceReader(Protocol):
     """Reads slices in a task. It is pickled for the executors."""
 
+    def begin(self, slices: Sequence[TaskSlice]) -> None:
+        """Take note of the slices that are read next, in order."""
+
     def file(self, one: TaskSlice) -> File:
         """Return a slice as dialects read it: the same lines each time (I2)."""
 
@@ -75,6 +78,10 @@ class Source(Protocol):
 
     location: what all sources have. reader: what reads slices on executors. example: a location as it may be written.
     """
+
+    @property
+    def whole_transactions(self) -> bool:
+        """Whether all rows of a transaction are in one stream, one after another."""
 
     @property
     def location(self) -> SourceLocation:

@@ -1,12 +1,19 @@
-"""The sources of changes, by the class of their location."""
+"""The sources of changes, by the model of their location."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from integrator.channel.sources import FilesLocation, SocketLocation, SourceLocation
+from integrator.channel.topics import TopicsLocation
 from integrator.sources.contract import Source
 from integrator.sources.files.source import Files
+from integrator.sources.kafka.source import Topics
 from integrator.sources.sockets.source import Socket
 
-SOURCES: dict[str, Callable[[Any], Source]] = {"files": Files, "socket": Socket}
+SOURCES: dict[type[SourceLocation], Callable[[Any], Source]] = {
+    FilesLocation: Files,
+    SocketLocation: Socket,
+    TopicsLocation: Topics,
+}

@@ -5,8 +5,9 @@ What a process of Spark's finds slices with is here, too: it starts often, and i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 import pyarrow as pa
@@ -31,19 +32,35 @@ class Slice:
     """What a source has found: a file, or a range of what it reads.
 
     path: its name, which no other slice has, and by which it is opened. size: in bytes. mtime: its time of change in
-    ns, 0 where that is not known. Size and time are those of when it was taken.
+    ns, 0 where that is not known. Size and time are those of when it was taken. Of a range: stream: what it is a range
+    of; begin, end: its first number, and the one after its last. One without a number is where a stream begins, or goes
+    on after what is lost.
     """
 
     path: str
     size: int
     mtime: int = 0
+    stream: str = ""
+    begin: int = -1
+    end: int = -1
+
+    @property
+    def length(self) -> int:
+        """How many numbers a range has; 0 of a file."""
+        return self.end - self.begin
+
+
+NOTHING_TAKEN: Mapping[str, int] = MappingProxyType({})
 
 
 class SliceListing(Protocol):
     """Finds slices. It is pickled for the process of Spark's in which it is asked."""
 
-    def slices(self) -> list[Slice]:
-        """Return the slices that are there now, in order. Raises EnvironmentFault where they cannot be listed."""
+    def slices(self, ends: Mapping[str, int] = NOTHING_TAKEN) -> list[Slice]:
+        """Return the slices that are there now, in order; ranges after the `ends` of what was taken, by stream.
+
+        Raises EnvironmentFault or SourceAway where they cannot be listed.
+        """
 
     def modified(self) -> int | None:
         """Return when slices last came or went, in ns; None where that is not known: then they are listed each time."""

@@ -151,14 +151,14 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _look(self) -> None:
         with _across_processes():
-            found = self._watch.slices()
+            found = self._watch.slices(self._journal.ends)
             if found is not None:
                 self._journal.take(found, self._listing.number_of)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Part]:
         """Cut the cycle's slices into consecutive parts of about equal size."""
         with _across_processes():
-            entries = self._journal.between(start["slices"], end["slices"])
+            entries = _by_stream(self._journal.between(start["slices"], end["slices"]))
         total = sum(entry.size for _, entry in entries)
         cores = int((self._journal_path.parent / CORES).read_text())
         few = total <= self._one_task_bytes or cores < self._shuffling_cores
@@ -184,6 +184,15 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Yield a part's slices."""
         if isinstance(partition, _Part):
             yield from partition.rows
+
+
+def _by_stream(entries: list[tuple[int, Slice]]) -> list[tuple[int, Slice]]:
+    """Return ranges with those of each stream together: few tasks then read on in a stream that another one has begun.
+
+    The order of files is that of their numbers.
+    """
+    first: dict[str, int] = {}
+    return sorted(entries, key=lambda entry: first.setdefault(entry[1].stream, entry[0]) if entry[1].stream else 0)
 
 
 def _groups(entries: Iterable[tuple[int, Slice]], stream_of: Callable[[str], str]) -> Iterator[list[tuple[int, Slice]]]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from integrator.deliver.kafka import aws_iam, topics
-from integrator.deliver.kafka.librdkafka import Client
+from integrator.deliver.kafka import topics
+from integrator.deliver.kafka.producer_client import ProducerClient
 from integrator.errors import EnvironmentFault
+from integrator.librdkafka import aws_iam
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.certificates import Authority
 from tests.parts.waiting import PATIENCE_S
@@ -114,7 +115,7 @@ def test_executors_without_credentials_say_so(msk, monkeypatch):
     monkeypatch.setattr(aws_iam, "signer_of", lambda _: no_token)
     noticed = []
     properties = properties_of(msk) | {"transactional.id": "x"}
-    client = Client(properties, lambda _: None, lambda text, _: noticed.append(text))
+    client = ProducerClient(properties, lambda _: None, lambda text, _: noticed.append(text))
     try:
         assert client.init_transactions(1)
     finally:
@@ -132,7 +133,7 @@ def test_a_producer_asks_for_the_next_token_in_time(msk, credentials, monkeypatc
         return token, end - 895_000  # librdkafka asks again when 80 % of its life is over
 
     monkeypatch.setattr(aws_iam, "signer_of", lambda _: short_lived)
-    client = Client(properties_of(msk), lambda _: None, lambda *_: None)
+    client = ProducerClient(properties_of(msk), lambda _: None, lambda *_: None)
     try:
         for _ in range(60):
             client.poll(0.2)

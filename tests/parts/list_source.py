@@ -52,6 +52,9 @@ class ListSlice(File):
 class ListReader:
     rows: list[str]
 
+    def begin(self, slices):
+        """A list is there."""
+
     def file(self, one):
         start = int(one.path.removeprefix("list:"))
         return ListSlice(
@@ -70,7 +73,7 @@ class ListListing:
     rows: list[str]
     number_of = None
 
-    def slices(self):
+    def slices(self, ends=None):
         starts = range(0, len(self.rows), AT_ONCE)
         return [Slice(f"list:{start}", sum(map(len, self.rows[start:][:AT_ONCE]))) for start in starts]
 
@@ -84,6 +87,7 @@ class ListListing:
 @dataclass(frozen=True)
 class Lists:
     location: ListLocation
+    whole_transactions = True
     example = "{class: list, rows: []}"
 
     @property
@@ -125,7 +129,7 @@ class Lists:
 
 def add():
     """Add the source to the shelf, and its location to the channel's model."""
-    SOURCES["list"] = Lists
+    SOURCES[ListLocation] = Lists
     shape.LOCATIONS["list"] = ListLocation
     kinds = get_args(locations.Location)[0] | ListLocation
     of_channel = model.Channel.model_fields["locations"]

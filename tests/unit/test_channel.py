@@ -37,7 +37,7 @@ CASES = [
     ({"channel": 'channel: "\x01"'}, "broken YAML"),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: [a]}}"},
-        "one location of class files or socket; found none: add one",
+        "one location of class files or socket or kafka with topics; found none: add one",
     ),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"},

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from integrator.contracts.outgoing import MessageHeaders, Messages
-from integrator.deliver.kafka import rdkafka_h
-from integrator.deliver.kafka.librdkafka import Client
-from integrator.deliver.kafka.rdkafka_h import ARGUMENT, RECORD
+from integrator.deliver.kafka.producer_client import ProducerClient
 from integrator.deliver.kafka.records import BESIDE_HEADERS, arguments_of, records_of
 from integrator.errors import EnvironmentFault
+from integrator.librdkafka import rdkafka_h
+from integrator.librdkafka.rdkafka_h import ARGUMENT, RECORD
 
 BINARY = {
     "bytes": pa.array([b"one", b"", b"three"]),
@@ -96,7 +96,7 @@ def test_what_is_not_binary_is_refused_before_c_reads_it(kind):
 )
 def test_wrong_properties_are_reported(properties, expected):
     with pytest.raises(EnvironmentFault, match=expected):
-        Client(properties, lambda _: None, lambda _, __: None)
+        ProducerClient(properties, lambda _: None, lambda _, __: None)
 
 
 def test_a_library_of_another_version_is_refused(monkeypatch):
@@ -107,7 +107,7 @@ def test_a_library_of_another_version_is_refused(monkeypatch):
 
 def test_what_is_thrown_away_was_not_delivered():
     failed = []
-    client = Client(
+    client = ProducerClient(
         {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, lambda text, _: failed.append(text), lambda _, __: None
     )
     messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
@@ -125,7 +125,7 @@ def test_i1_what_a_call_back_raises_is_raised():
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    client = Client({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, interrupted, lambda _, __: None)
+    client = ProducerClient({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, interrupted, lambda _, __: None)
     messages = Messages.of([("t", 1)], pa.nulls(1, pa.binary()), pa.array([b"1"]))
     client.produce("t", 0, records_of(messages))
     client.purge()
@@ -136,7 +136,7 @@ def test_i1_what_a_call_back_raises_is_raised():
 
 def test_messages_that_are_refused_are_counted_and_reported():
     properties = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", "queue.buffering.max.messages": "1"}
-    client = Client(properties, lambda _: None, lambda _, __: None)
+    client = ProducerClient(properties, lambda _: None, lambda _, __: None)
     messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
     records = records_of(messages)
     assert client.produce("t", 0, records) == (1, "Local: Queue full (_QUEUE_FULL)")

@@ -119,7 +119,7 @@ def test_a_name_that_the_listing_missed_is_not_passed_over(tmp_path, monkeypatch
     whole = Listing.slices(listing(tmp_path, "*.jsonl"))
     named = {Path(one.path).name[0]: one for one in whole}
     looks = iter([[named["b"]], whole])
-    monkeypatch.setattr(Listing, "slices", lambda _: next(looks))
+    monkeypatch.setattr(Listing, "slices", lambda *_: next(looks))
     assert Watch(listing(tmp_path, "*.jsonl")).slices() == [named["a"], named["b"]]
 
 

@@ -12,6 +12,7 @@ from setuptools.config.pyprojecttoml import read_configuration
 
 from integrator import plan
 from integrator.channel.monitor import DEFAULT_LISTEN
+from integrator.monitor.backlog import Lag
 from integrator.monitor.metrics import Metrics
 from tests.conftest import ROOT
 
@@ -134,7 +135,7 @@ def test_what_the_unit_names_as_its_documentation_is_installed():
 
 def test_each_metric_of_the_dashboard_is_there():
     metrics = Metrics()
-    metrics.begin("a", lambda: (0, 0))
+    metrics.begin("a", Lag)
     metrics.beat("a", "failed", 0)
     dashboard = (OPS / "grafana.json").read_text()
     named = set(re.findall(r"integrator_[a-z_]+", dashboard))

@@ -14,7 +14,7 @@ from integrator.arrow.arrays import Raw
 from integrator.contracts.rejected import Rejected
 from integrator.decode.lines.files import BLOCK_BYTES, MARK, MOST_BYTES, cut_off, open_file, too_long
 from integrator.decode.lines.lines import LeftOut, Lines
-from integrator.engine.arrays import Places, words
+from integrator.engine.arrays import Ints, Places, words
 from integrator.engine.grammar import NEWLINE
 from integrator.engine.lines import count_bytes, find_lines
 from integrator.engine.words import WORD
@@ -111,6 +111,23 @@ def whole_lines(path: str, reading: LineReading = _AS_THEY_ARE) -> Iterator[Line
         yield _lines(path, data, 1, reading)[0]
 
 
+def lines_of(path: str, data: bytearray, numbers: Ints, offsets: Places, reading: LineReading) -> Lines:
+    """Return lines with these numbers, of which none is left out for being blank. A newline is after each.
+
+    offsets: where each begins, and the end. Raises DataError for text that is not UTF-8, where that is not tolerated.
+    """
+    shortening, left_out = reading.shortening, None
+    if shortening is not None and (shortening.used or shortening.begins(data)):
+        block = bytearray(len(data) + 2 * WORD)
+        with memoryview(block) as view:
+            size, codes = shortening.left_out(data, view)
+        del block[size:]
+        data, left_out = block, shortening.what(codes)
+        offsets, _ = _offsets(data, len(numbers))
+    lines = Lines(path, data, numbers, offsets, hidden=reading.hidden, left_out=left_out)
+    return _in_utf_8(lines, reading, is_ascii=data.isascii())
+
+
 def _next_block(
     path: str, stream: pa.NativeFile, rest: bytearray, size: int, shortening: Shortening | None
 ) -> tuple[bytearray, Places | None, bytearray]:
@@ -181,18 +198,23 @@ def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Place
         offsets, is_ascii = _offsets(data)
     left_out = None if codes is None or reading.shortening is None else reading.shortening.what(codes)
     lines = Lines(path, data, numbers, offsets, hidden=reading.hidden, left_out=left_out)
+    return _in_utf_8(lines, reading, is_ascii=is_ascii), after
+
+
+def _in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool) -> Lines:
+    """Return the lines that are UTF-8. Raises DataError for another one, where that is not tolerated."""
     if is_ascii:
-        return lines, after
+        return lines
     try:
         lines.array.validate(full=True)
     except pa.ArrowInvalid:
         rejected = tuple(_not_utf8(lines))
     else:
-        return lines, after
+        return lines
     if not reading.tolerant:
         raise DataError(rejected[0].fault)
-    left = lines.take(np.flatnonzero(~np.isin(numbers, [one.line for one in rejected])))
-    return replace(left, rejected=rejected), after
+    left = lines.take(np.flatnonzero(~np.isin(lines.numbers, [one.line for one in rejected])))
+    return replace(left, rejected=rejected)
 
 
 def _not_utf8(lines: Lines) -> Iterator[Rejected]:

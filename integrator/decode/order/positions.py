@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
+from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import parse_numbers_at_end
@@ -100,18 +101,14 @@ class Positions:
         nothing = pa.nulls(len(rows), pa.string())
         return Positions(nothing, nothing, pa.repeat(NO_TRANSACTION, len(rows)), rows)
 
-    def numbered(self, number: int, line: Ints) -> Positions:
-        """Return the same, with positions by file and line where the source gives none. number: the file's."""
+    def numbered(self, file: File, line: Ints) -> Positions:
+        """Return the same, with positions by the file and the lines where the source gives none."""
         if self.begins is not None or not self.commit.null_count:
             return self
-        commit = pc.coalesce(self.commit, by_line(number, line))
-        return replace(self, commit=commit, by_line=not self.commit[0].is_valid)
-
-
-def by_line(number: int, line: Ints) -> pa.Array:
-    """Return positions as 20 hex digits: the file's number, and the line."""
-    file = hexadecimal(np.array([number], np.uint64), 10)[0].as_py()
-    return pc.binary_join_element_wise(file, hexadecimal(line.astype(np.uint64), 10), "")
+        commit, segment = pc.coalesce(self.commit, file.places_of(line)), self.segment
+        if file.segment:
+            segment = pc.if_else(pc.is_null(self.commit), file.segment, segment)
+        return replace(self, commit=commit, segment=segment, by_line=not self.commit[0].is_valid)
 
 
 def number(text: pa.Array) -> pa.Array:

@@ -1,8 +1,7 @@
 """Messages -> Kafka. Accepted: in librdkafka's queue. Acknowledged: the broker confirmed it. Synced: see `sync`.
 
 producer       the Kafka client, once a worker
-librdkafka     the client by its C interface; rdkafka_h: the declarations; records: messages as they are taken
-properties     what all clients of a channel have; aws_iam: Amazon MSK's tokens
+producer_client    librdkafka's producer by its C interface; records: messages as they are taken
 transaction    the producers of shards, each fencing the ones before
 refused        properties that it refuses, before anything is sent
 delivery       one task's messages, counted to the last

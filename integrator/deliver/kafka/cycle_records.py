@@ -15,10 +15,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord
-from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import with_remedy
-from integrator.deliver.kafka.properties import QUIET, client_properties
 from integrator.errors import DeliveryError
+from integrator.librdkafka.aws_iam import client_settings
+from integrator.librdkafka.properties import QUIET, client_properties
 
 TIMEOUT_S = 60.0
 """For each call of a coordinator: as librdkafka's socket.timeout.ms."""

@@ -13,7 +13,7 @@ import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 
-from integrator.deliver.kafka import aws_iam
+from integrator.librdkafka import aws_iam
 
 _TIMEOUT_S = 3.0
 _EXPIRED, _NOT_YET, _OTHER_HOST, _OTHER_ADDRESS = 10, 9, 62, 64

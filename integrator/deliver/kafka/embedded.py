@@ -12,8 +12,8 @@ from types import TracebackType
 
 from typing_extensions import Self
 
-from integrator.deliver.kafka.rdkafka_h import library
 from integrator.errors import EnvironmentFault
+from integrator.librdkafka.rdkafka_h import library
 
 _PRODUCER = 0
 _BROKERS = 1

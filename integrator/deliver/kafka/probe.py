@@ -15,11 +15,11 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
 from integrator.channel.locations import TopicCreation
-from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import with_remedy
-from integrator.deliver.kafka.properties import QUIET, client_properties
 from integrator.deliver.kafka.topics import TIMEOUT_S, connected, created
 from integrator.errors import EnvironmentFault
+from integrator.librdkafka.aws_iam import client_settings
+from integrator.librdkafka.properties import QUIET, client_properties
 from integrator.names.numbers import are, counted, ranges
 
 _OF_BROKERS = ("message.max.bytes", "min.insync.replicas")

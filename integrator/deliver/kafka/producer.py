@@ -8,10 +8,10 @@ import numpy as np
 
 from integrator.contracts.outgoing import MessageHeaders
 from integrator.contracts.report import TooLarge
-from integrator.deliver.kafka.librdkafka import Client
-from integrator.deliver.kafka.properties import QUIET
-from integrator.deliver.kafka.rdkafka_h import Records
+from integrator.deliver.kafka.producer_client import ProducerClient
 from integrator.deliver.kafka.topic_batcher import Batch
+from integrator.librdkafka.properties import QUIET
+from integrator.librdkafka.rdkafka_h import Records
 
 _CHUNK = 2048
 _WAIT_S = 0.002
@@ -41,7 +41,7 @@ class KafkaProducer:
     def __init__(self, properties: dict[str, str]) -> None:
         self.latch = Latch()
         self._capacity = int(properties.get("queue.buffering.max.messages", "100000"))
-        self.client = Client(
+        self.client = ProducerClient(
             {
                 **QUIET,
                 **properties,

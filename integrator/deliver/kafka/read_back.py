@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.errors import DeliveryError
+from integrator.librdkafka.aws_iam import client_settings
 from integrator.names.numbers import counted
 
 TIMEOUT_S = 60.0

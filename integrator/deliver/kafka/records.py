@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.contracts.outgoing import MessageHeaders, Messages
-from integrator.deliver.kafka.rdkafka_h import ARGUMENT, RECORD, Records
 from integrator.engine.arrays import Ints
+from integrator.librdkafka.rdkafka_h import ARGUMENT, RECORD, Records
 
 COPY = 2
 """Keys, values and headers are copied (RD_KAFKA_MSG_F_COPY)."""

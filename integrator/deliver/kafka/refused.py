@@ -13,9 +13,9 @@ from functools import lru_cache
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from integrator.deliver.kafka.aws_iam import without_own
-from integrator.deliver.kafka.properties import QUIET
-from integrator.deliver.kafka.rdkafka_h import library
+from integrator.librdkafka.aws_iam import without_own
+from integrator.librdkafka.properties import QUIET
+from integrator.librdkafka.rdkafka_h import library
 from integrator.names import NAMES, meant
 from integrator.names.units import Unit, in_unit
 

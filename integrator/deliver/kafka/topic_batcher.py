@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from integrator.contracts.outgoing import RECORD_OVERHEAD, Messages
-from integrator.deliver.kafka.rdkafka_h import Records
 from integrator.deliver.kafka.records import records_of
+from integrator.librdkafka.rdkafka_h import Records
 
 FULL_BYTES = 1_000_000
 """Bytes of a topic's messages that wait for no more: as many as a batch has (batch.size)."""

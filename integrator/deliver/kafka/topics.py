@@ -12,10 +12,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from integrator.channel.locations import TopicCreation
-from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import diagnose
-from integrator.deliver.kafka.properties import QUIET, client_properties
 from integrator.errors import EnvironmentFault
+from integrator.librdkafka.aws_iam import client_settings
+from integrator.librdkafka.properties import QUIET, client_properties
 
 TIMEOUT_S = 10.0
 _ATTEMPT_S = 1.0

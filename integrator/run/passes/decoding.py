@@ -81,6 +81,7 @@ class Decoding:
         """
         for batch in batches:
             runs = [TaskSlice(**row) for row in batch.to_pylist()]  # one row a file
+            self._reader.begin([run for run in runs if run.read])
             for _, group in groupby(runs, lambda run: run.ordinal if run.group is None else run.group):
                 of_group = tuple(group)
                 self._before += [run for run in of_group if not run.read]

@@ -44,10 +44,10 @@ class TooMany:
         self._places: deque[int] = deque(maxlen=most[0] + 1 if most else 0)
         self._before = 0
 
-    def add(self, file: str, lines: Sequence[int]) -> None:
-        """Note rejected lines of a file, in order. Raises DataError."""
+    def add(self, file: str, lines: Sequence[int], before: int = 0) -> None:
+        """Note rejected lines of a file, in order. before: the number before its first line. Raises DataError."""
         for line in lines if self.most else ():
-            self._places.append(self._before + line)
+            self._places.append(self._before + line - before)
             failed, of = self.most
             if len(self._places) > failed and self._places[-1] - self._places[0] < of:
                 many = f"more than {failed:,} of {counted(of, 'line')}"
@@ -59,9 +59,9 @@ class TooMany:
                     )
                 )
 
-    def end(self, last: int) -> None:
-        """Note that a file ends with line `last`."""
-        self._before += last
+    def end(self, count: int) -> None:
+        """Note that a file of so many lines ends."""
+        self._before += count
 
 
 class Rejects:
@@ -76,12 +76,12 @@ class Rejects:
 
     def begin(self, file: File) -> None:
         """Begin a file."""
-        self._file, self._found, self._last = file, [], 0
+        self._file, self._found, self._last = file, [], file.line_before
 
     def add(self, file: str, found: Sequence[Rejected], changes: ChangeBatch | None = None) -> None:
         """Note lines of a part of a file that were rejected, and the changes of the others. Raises DataError."""
         self._found += found
-        self._too_many.add(file, sorted(one.line for one in found))
+        self._too_many.add(file, sorted(one.line for one in found), self._file.line_before)
         last = 0 if changes is None else int(changes.line.max(initial=0))
         self._last = max(self._last, last, *(one.line for one in found))
 
@@ -136,7 +136,8 @@ class Rejects:
 
     def summary(self) -> dict[str, Any]:
         """Return what a FileSummary has of rejected lines; the file ends."""
-        self._too_many.end(self._last)
+        before = self._file.line_before
+        self._too_many.end(self._last - before)
         found = sorted(self._found, key=lambda one: one.line)
         most = self._tolerance.most[0] + 1 if self._tolerance.most else 0
         lines = [one.line for one in found]
@@ -152,7 +153,7 @@ class Rejects:
                 }
                 for one in (found[:_NAMED] if self._tolerance.logged else found[:1])
             ],
-            "rejected_at": [self._last, *ends] if most else [],
+            "rejected_at": [self._last - before, before, *ends] if most else [],
         }
 
     def dead_letters(self) -> Iterator[pa.RecordBatch]:

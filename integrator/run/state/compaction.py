@@ -6,6 +6,7 @@ The stream's process has all entries since then in memory, some 300 bytes each.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 
 import structlog
 
@@ -29,13 +30,13 @@ class JournalCompaction:
         self._log = structlog.get_logger().bind(channel=channel)
         self._compacted, self._look_at = 0, 0.0
 
-    def compact(self, slices: list[Slice]) -> None:
+    def compact(self, listed: Callable[[Mapping[str, int]], list[Slice]]) -> None:
         """Have the journal follow slices that were mended, and forget those that no cycle can need any more.
 
-        slices: those that are there. No stream runs. Raises EnvironmentFault.
+        listed: returns the slices that are there, see `SliceListing`. No stream runs. Raises EnvironmentFault.
         """
         journal = consistency.check(self._state)
-        mended = journal.renew(slices, self._state.last_slice())
+        mended = journal.renew(listed(journal.ends), self._state.last_slice())
         if mended:
             self._log.warning("change files mended", files=mended)
         self._feed.compact(journal, self._state.compactable())

@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.slices import Slice
+from integrator.sources.slices import NOTHING_TAKEN, Slice
 
 GLOB = frozenset("*?[")
 _OPTIONS = re.compile(r"\?\w+=.*$")
@@ -43,7 +43,7 @@ class Listing:
     delay_s: int = 0
     """Files that changed later than so many seconds ago are not there yet, nor are those after them."""
 
-    def slices(self) -> list[Slice]:
+    def slices(self, _ends: Mapping[str, int] = NOTHING_TAKEN) -> list[Slice]:
         """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""
         base, pattern = self._place()
         matches, ignored = _matcher(pattern), [_matcher(one) for one in self.ignore]

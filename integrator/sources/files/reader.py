@@ -21,6 +21,9 @@ _WHOLE = "write change files under a temporary name (.tmp) and rename them when 
 class FileReader:
     """Reads change files of this machine, or of a store that Arrow knows."""
 
+    def begin(self, slices: Sequence[TaskSlice]) -> None:
+        """Do nothing: files are opened one by one."""
+
     def file(self, one: TaskSlice) -> File:
         """Return the file."""
         return File(one.path, one.ordinal)

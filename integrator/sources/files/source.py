@@ -33,6 +33,7 @@ class Files:
 
     location: FilesLocation
     reader = FileReader()
+    whole_transactions = True
     example = "{class: files, path: DIRECTORY}"
 
     def describe(self) -> str:

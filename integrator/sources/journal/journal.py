@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from integrator import durable
@@ -45,6 +45,29 @@ class Journal:
         self._entries = list(self._read(referenced))
         """Those after the compacted ones."""
         self._known = {entry.path: number for number, entry in enumerate(self._entries)}
+        self._ends = dict(self._base.ends)
+        self._follow(self._entries)
+
+    @property
+    def ends(self) -> Mapping[str, int]:
+        """Where each stream of ranges ends that were taken; nothing of files."""
+        return self._ends
+
+    def ends_at(self, number: int) -> Mapping[str, int]:
+        """Return where each stream of ranges ends with the entry of this number."""
+        later = self._entries[max(number - self._base.count, 0) :]
+        begins = {one.stream: one.begin for one in reversed(later) if one.stream}
+        return {stream: begins.get(stream, end) for stream, end in self._ends.items()}
+
+    def _follow(self, entries: Iterable[Slice]) -> None:
+        """Go on after ranges. Raises Damaged where one does not begin where its stream has ended (I4)."""
+        for one in entries:
+            if one.stream:
+                end = self._ends.get(one.stream)
+                is_place = one.begin == one.end and (end is None or one.begin >= end)
+                if one.begin != end and not is_place:
+                    raise Damaged(f"{self._path}: {one.path} does not begin at {end}, where its stream has ended")
+                self._ends[one.stream] = one.end
 
     def __len__(self) -> int:
         return self._base.count + len(self._entries)
@@ -178,6 +201,7 @@ class Journal:
         if self._whole is not None:
             durable.cut(self._path, self._whole)
             self._whole = None
+        self._follow(new)
         durable.append(self._path, lines_of(new))
         self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
         self._entries += new

@@ -10,6 +10,9 @@ from typing import Any
 from integrator.durable import Damaged
 from integrator.sources.slices import Slice
 
+_FILE = ("path", "size", "mtime")
+_RANGE = {*_FILE, "stream", "begin", "end"}
+
 
 def header_of(line: bytes) -> dict[str, Any] | None:
     """Return the first line of a journal that has been compacted; None if it is an entry, or damaged."""
@@ -29,16 +32,24 @@ def entry_of(path: Path, number: int, line: bytes) -> Slice:
     except ValueError as error:
         raise Damaged(f"{path}:{number}: the journal is damaged: {line[:80]!r} is no JSON: {error}") from error
     members = set(entry) if isinstance(entry, dict) else set()
-    if not {"path", "size"} <= members <= {"path", "size", "mtime"}:
+    if not ({"path", "size"} <= members <= {"path", "size", "mtime"} or members == _RANGE):
         raise Damaged(f"{path}:{number}: the journal is damaged: {line[:80]!r} is no object with path, size and mtime")
-    valid = isinstance(entry["path"], str) and all(type(entry[name]) is int for name in members - {"path"})
-    if not valid or not entry["path"] or entry["size"] < 0:
+    texts = members & {"path", "stream"}
+    valid = all(isinstance(entry[name], str) and entry[name] for name in texts)
+    valid = valid and all(type(entry[name]) is int for name in members - texts)
+    if not valid or entry["size"] < 0 or (members == _RANGE and not 0 <= entry["begin"] <= entry["end"]):
         raise Damaged(
-            f"{path}:{number}: the journal is damaged: {line[:80]!r}: path is text, size and mtime are whole numbers"
+            f"{path}:{number}: the journal is damaged: {line[:80]!r}: path and stream are text, size, mtime, begin and "
+            "end are whole numbers"
         )
     return Slice(**entry)
 
 
 def lines_of(entries: list[Slice]) -> bytes:
     """Return the lines of entries."""
-    return "".join(json.dumps(asdict(entry)) + "\n" for entry in entries).encode()
+    return "".join(json.dumps(_members(entry)) + "\n" for entry in entries).encode()
+
+
+def _members(entry: Slice) -> dict[str, Any]:
+    found = asdict(entry)
+    return found if entry.stream else {name: found[name] for name in _FILE}

@@ -60,7 +60,7 @@ def _first_refused(data: bytes, dialect: Dialect, reading: Reading) -> tuple[int
     if not faults.found:
         return None
     fault = min(faults.found)
-    return int(offsets[fault.place.line or lines.numbers[0]]), fault.reason
+    return int(offsets[max(fault.place.line, int(lines.numbers[0]))]), fault.reason
 
 
 def first_wrong(lines: bytes) -> tuple[int, str] | None:

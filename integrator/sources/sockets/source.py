@@ -34,6 +34,7 @@ class Socket:
 
     location: SocketLocation
     reader = FileReader()
+    whole_transactions = True
     example = "{class: socket, listen: 127.0.0.1:7010}"
 
     def describe(self) -> str:

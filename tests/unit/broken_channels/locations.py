@@ -69,7 +69,7 @@ CASES = [
     broken(
         "two sources",
         ("  kaf:", "  more: {class: files, path: in}\n  kaf:"),
-        "2: $.locations: a channel has one location of class files or socket; found src, more: leave one of them out",
+        "2: $.locations: a channel has one location of class files or socket or kafka with topics; found src, more: leave one of them out",
         ("  more: {class: files, path: in}\n", ""),
     ),
     broken(
@@ -79,7 +79,7 @@ CASES = [
             "    class: kafka\n    Kafka_Brokers: [localhost]\n",
         ),
         [
-            "2: $.locations: a channel has one location of class files or socket; found none: add one, such as {class: files, path: DIRECTORY}",
+            "2: $.locations: a channel has one location of class files or socket or kafka with topics; found none: add one, such as {class: files, path: DIRECTORY}",
             "2: $.locations: a channel has one location of class kafka; found src, kaf: leave one of them out",
         ],
         ("    class: kafka\n    Kafka_Brokers: [localhost]\n", "    class: files\n    path: in\n"),

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from integrator.channel import jaas
 from integrator.channel.access import KafkaAccess
 from integrator.channel.paths import PEM_TEXT, as_known, no_file
 from integrator.channel.problems import Report
 from integrator.channel.secret import Secrets
-from integrator.deliver.kafka import aws_iam
-from integrator.plan import jaas
+from integrator.librdkafka import aws_iam
 
 MECHANISMS = {
     "USER_PASS": "PLAIN",

@@ -7,11 +7,11 @@ https://docs.confluent.io/platform/current/clients/librdkafka/html/rdkafka_8h.ht
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import confluent_kafka
 import numpy as np
 import numpy.typing as npt
 
@@ -111,13 +111,31 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rd_kafka_topic_partition_list_destroy": (None, (_POINTER,)),
     "rd_kafka_mem_malloc": (_POINTER, (_POINTER, _SIZE)),
     "rd_kafka_error_destroy": (None, (_POINTER,)),
+    "rd_kafka_queue_new": (_POINTER, (_POINTER,)),
+    "rd_kafka_queue_destroy": (None, (_POINTER,)),
+    "rd_kafka_consume_start_queue": (_INT, (_POINTER, ctypes.c_int32, ctypes.c_int64, _POINTER)),
+    "rd_kafka_consume_stop": (_INT, (_POINTER, ctypes.c_int32)),
+    "rd_kafka_consume_batch_queue": (ctypes.c_ssize_t, (_POINTER, _INT, _POINTER, _SIZE)),
+    "rd_kafka_message_destroy": (None, (_POINTER,)),
+    "rd_kafka_message_timestamp": (ctypes.c_int64, (_POINTER, _POINTER)),
+    "rd_kafka_message_headers": (_INT, (_POINTER, _POINTER)),
+    "rd_kafka_header_get_all": (_INT, (_POINTER, _SIZE, _POINTER, _POINTER, _POINTER)),
+    "rd_kafka_query_watermark_offsets": (
+        _INT,
+        (_POINTER, _TEXT, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64), _INT),
+    ),
 }
 
 
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL:
     """Return the librdkafka that confluent-kafka uses, its functions declared. Raises EnvironmentFault."""
-    package = Path(confluent_kafka.__file__).parent
+    found = importlib.util.find_spec("confluent_kafka")
+    if found is None or found.origin is None:
+        raise EnvironmentFault(
+            "confluent-kafka, whose librdkafka is used, is not installed; install its wheel from PyPI"
+        )
+    package = Path(found.origin).parent
     shipped = [*package.parent.glob("confluent_kafka.libs/librdkafka-*"), *package.glob(".dylibs/librdkafka*")]
     places = [*map(str, shipped), "librdkafka.so.1", "librdkafka.1.dylib"]  # built from source: the system's
     reasons = []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from integrator.channel.problems import Problems
+from integrator.channel.secret import Secrets
 
 DEFAULT_PORT = 9092
 _PORTS = range(1, 65536)
@@ -18,15 +18,25 @@ _PROTOCOLS = {
 _HOST = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?")
 
 
-def check_brokers(brokers: Sequence[str], location: str, problems: Problems) -> None:
-    """Report of brokers that are no host and port; librdkafka would look for such hosts, and never find them."""
-    for at, broker in enumerate(brokers):
-        place = ("locations", location, "Kafka_Brokers", at)
+def hide(brokers: Sequence[str], secrets: Secrets) -> None:
+    """I7: know the passwords that stand in brokers, where none belongs, before they can be shown."""
+    for broker in brokers:
         if "@" in broker:
-            problems.source.secrets.add(broker.rpartition("@")[0].rpartition("/")[2].partition(":")[2])  # I7
-            problems.add(place, "a broker is host:port; for a user, use Stream_User and Stream_Password")
+            secrets.add(broker.rpartition("@")[0].rpartition("/")[2].partition(":")[2])
+
+
+def wrong_brokers(brokers: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield of brokers that are no host and port their places, and what is wrong; librdkafka would never find them."""
+    for at, broker in enumerate(brokers):
+        if "@" in broker:
+            yield at, "a broker is host:port; for a user, use Stream_User and Stream_Password"
         elif wrong := _wrong_broker(broker):
-            problems.add(place, f"{broker!r} {wrong}")
+            yield at, f"{broker!r} {wrong}"
+
+
+def bootstrap(brokers: Sequence[str]) -> str:
+    """Return brokers as librdkafka's bootstrap.servers."""
+    return ",".join(map(address_of, brokers))
 
 
 def _wrong_broker(broker: str) -> str:

@@ -1,0 +1,92 @@
+"""The location of topics that change records come from (extension)."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, ValidationInfo, model_validator
+from typing_extensions import Self
+
+from integrator.channel import patterns
+from integrator.channel.access import KafkaAccess
+from integrator.channel.paths import DIRECTORY
+from integrator.channel.sources import SourceLocation
+
+START_WORDS = ("earliest", "latest", "group")
+
+
+def is_pattern(topic: str) -> bool:
+    """Return whether an entry of `topics` is a regular expression, and not a name."""
+    return topic.startswith("^")
+
+
+def _topic(given: str) -> str:
+    """Return an entry of `topics`. Raises ValueError for what is neither a name nor a regular expression."""
+    if not is_pattern(given):
+        if not re.match(patterns.TOPIC, given):
+            raise ValueError(
+                f"{given!r} is no topic: it has 1 to 249 of a-z A-Z 0-9 . _ -; a regular expression begins with ^"
+            )
+        return given
+    try:
+        re.compile(given)
+    except re.error as error:
+        raise ValueError(f"{given!r} is no regular expression: {error}") from None
+    return given
+
+
+def _listed(given: Any) -> Any:
+    return [given] if isinstance(given, str) else given
+
+
+class TopicsLocation(SourceLocation, KafkaAccess):
+    """Topics of a Kafka cluster, whose records are change records in JSON. A location of class kafka with `topics`."""
+
+    class_: Literal["kafka"] = Field(alias="class", description="Kafka.")
+    Kafka_Brokers: Annotated[list[str], Field(min_length=1)] = Field(
+        description="host:port of each; the default port is 9092."
+    )
+    topics: Annotated[list[Annotated[str, AfterValidator(_topic)]], BeforeValidator(_listed), Field(min_length=1)] = (
+        Field(
+            description="The names of topics, and regular expressions, which begin with ^ and match whole names: "
+            "[shop.orders, ^shop\\.audit_.*]. Topics that come later are read from the first record there. Names that "
+            "begin with __ are not matched."
+        )
+    )
+    start: Literal["earliest", "latest", "group"] | AwareDatetime = Field(
+        "earliest",
+        description="Where reading begins, once, when the channel has no progress yet. earliest: at the first record "
+        "that is there. latest: at the end. group: where the consumer_group is, and at the first record in partitions "
+        "where it has no offset. A timestamp, such as 2026-01-31T12:00:00Z: at the first record that is not earlier.",
+    )
+    consumer_group: Annotated[str, Field(min_length=1)] | None = Field(
+        None, description="The consumer group of start: group and of commit_offsets. Nothing else needs a group."
+    )
+    commit_offsets: bool = Field(
+        False,
+        description="Commit the offsets of synced cycles for the consumer_group, so that tools show its lag. Progress "
+        "is in the channel's state, and never read from there.",
+    )
+    lost_records: Literal["error", "earliest"] = Field(
+        "error",
+        description="What to do where records were deleted before they were read, or a topic was deleted: an error; "
+        "or go on with the first record that is there, without the lost ones.",
+    )
+    _directory: str = ""
+
+    @model_validator(mode="after")
+    def _note_directory(self, info: ValidationInfo) -> Self:
+        self._directory = (info.context or {}).get(DIRECTORY, "")
+        return self
+
+    @property
+    def directory(self) -> str:
+        """The directory of the channel's file, beside which the files are that it names."""
+        return self._directory
+
+    @property
+    def start_ms(self) -> int | None:
+        """The timestamp at which reading begins, in milliseconds since 1970; None where a word says it."""
+        return round(self.start.timestamp() * 1000) if isinstance(self.start, datetime) else None

@@ -1,0 +1,147 @@
+"""librdkafka through its C interface: messages enter its queue out of Arrow's buffers, without a Python object each.
+
+confluent-kafka's own interface takes a dict for each message: with it, handing messages over was a third of all that
+Python does for them. Functions and structures: see `rdkafka_h`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from integrator.contracts.outgoing import MessageHeaders
+from integrator.contracts.report import TooLarge
+from integrator.deliver.kafka.records import BESIDE_HEADERS, COPY, arguments_of
+from integrator.librdkafka.client import PRODUCER, Client
+from integrator.librdkafka.rdkafka_h import Records, Reported
+
+_TOO_LARGE = 10
+"""MESSAGE_TOO_LARGE: https://kafka.apache.org/protocol#protocol_error_codes."""
+_AGAIN_S = 0.1
+
+
+class ProducerClient(Client):
+    """A producer of librdkafka. It calls back in `poll` and `flush`, in the thread that calls these.
+
+    What a callback raises is raised there: a message that failed would else pass for acknowledged (I1).
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        failed: Callable[[str, TooLarge | None], None],
+        noticed: Callable[[str, bool], None],
+    ) -> None:
+        """Make a producer; EnvironmentFault describes what is wrong with its properties.
+
+        failed: is called with each message that was not delivered, once: why, and what it was if it is too large.
+        noticed: is called with each error, and whether it is fatal.
+        """
+        self._failed, self._callback = failed, Reported(self._reported)  # C does not keep it alive
+        super().__init__(
+            PRODUCER,
+            properties,
+            noticed,
+            lambda library, configuration: library.rd_kafka_conf_set_dr_msg_cb(configuration, self._callback),
+        )
+
+    def __len__(self) -> int:
+        """Return how many messages are on their way, and how many calls back are due."""
+        return int(self.library.rd_kafka_outq_len(self.handle))
+
+    def flush(self, timeout_s: float) -> int:
+        """Wait until no message is on its way, or `timeout_s` is over; return how many are left."""
+        self.library.rd_kafka_flush(self.handle, round(timeout_s * 1000))
+        self.raise_noticed()
+        return len(self)
+
+    def purge(self) -> None:
+        """Throw away what is on its way."""
+        in_queue, in_flight = 1, 2
+        self.library.rd_kafka_purge(self.handle, in_queue | in_flight)
+
+    def produce(self, topic: str, partition: int, records: Records) -> tuple[int, str]:
+        """Take messages, in their order; return how many, and why others were not. partition: -1 is the partitioner's.
+
+        Their bytes are copied.
+        """
+        place = records.ctypes.data
+        taken = self.library.rd_kafka_produce_batch(self.topic(topic), partition, COPY, place, len(records))
+        if taken == len(records):
+            return taken, ""
+        return taken, self.named(int(records["err"][np.flatnonzero(records["err"])[0]]))
+
+    def produce_with_headers(
+        self, topic: str, partition: int, records: Records, headers: MessageHeaders
+    ) -> tuple[int, str]:
+        """Take messages as `produce`, and their headers: librdkafka has a call for one message with headers only."""
+        arguments, kept = arguments_of(self.topic(topic), partition, records, headers)
+        produce, size = self.library.rd_kafka_produceva, arguments.itemsize
+        counts = (np.diff(headers.bounds) + BESIDE_HEADERS).tolist()
+        address = arguments.ctypes.data
+        for place, count in enumerate(counts):
+            error = produce(self.handle, address, count)
+            if error:
+                return place, self.reason(error)[0]
+            address += count * size
+        del kept
+        return len(counts), ""
+
+    def init_transactions(self, timeout_s: float) -> str:
+        """Fence the earlier producers of the transactional id; return why that was not possible, if so."""
+        return self._called("rd_kafka_init_transactions", timeout_s)
+
+    def begin_transaction(self) -> str:
+        """Begin a transaction; return why not, if so."""
+        return self.reason(self.library.rd_kafka_begin_transaction(self.handle))[0]
+
+    def commit_transaction(self, timeout_s: float) -> str:
+        """Commit the transaction; return why that was not possible, if so: it is then committed or not."""
+        return self._called("rd_kafka_commit_transaction", timeout_s)
+
+    def abort_transaction(self, timeout_s: float) -> str:
+        """Abort the transaction; return why that was not possible, if so."""
+        return self._called("rd_kafka_abort_transaction", timeout_s)
+
+    def send_offset(self, group: str, topic: str, offset: int, metadata: str, timeout_s: float) -> str:
+        """Commit a group's offset of the first partition of a topic in the transaction; return why not, if so."""
+        library, text = self.library, metadata.encode() + b"\0"  # confluent-kafka's clients read to a zero byte
+        offsets = library.rd_kafka_topic_partition_list_new(1)
+        of_group = library.rd_kafka_consumer_group_metadata_new(group.encode())
+        try:
+            partition = library.rd_kafka_topic_partition_list_add(offsets, topic.encode(), 0).contents
+            memory = library.rd_kafka_mem_malloc(None, len(text))  # which the list frees
+            ctypes.memmove(memory, text, len(text))
+            partition.offset, partition.metadata, partition.metadata_size = offset, memory, len(text)
+            return self._called("rd_kafka_send_offsets_to_transaction", timeout_s, offsets, of_group)
+        finally:
+            library.rd_kafka_consumer_group_metadata_destroy(of_group)
+            library.rd_kafka_topic_partition_list_destroy(offsets)
+
+    def _called(self, name: str, timeout_s: float, *arguments: Any) -> str:
+        """Call a function that takes a timeout, again after a retriable failure; return why it failed, if so."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = max(deadline - time.monotonic(), 0.1)
+            reason, retriable = self.reason(getattr(self.library, name)(self.handle, *arguments, round(left * 1000)))
+            self.poll(0)  # hears what went wrong
+            if not reason or not retriable or time.monotonic() >= deadline:
+                return reason
+            time.sleep(_AGAIN_S)
+
+    def _reported(self, _handle: int, record: Any, _opaque: int) -> None:
+        try:
+            message = record.contents
+            if message.err:
+                topic = self.library.rd_kafka_topic_name(message.rkt).decode()
+                large = None
+                if message.err == _TOO_LARGE:
+                    key = ctypes.string_at(message.key, message.key_len) if message.key else b""
+                    large = TooLarge(topic, message.len + message.key_len, key.decode(errors="replace"))
+                self._failed(f"{topic} [{message.partition}]: {self.named(message.err)}", large)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where C returns to
+            self.raise_later(error)

@@ -1,0 +1,149 @@
+"""Records of a partition as arrays, and room for them that grows."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from integrator.engine.arrays import Ints, Mask, Octets, Places
+from integrator.engine.gather import NO_TIME, NULL_KEY, NULL_VALUE, TIME_OF_STORE, Room
+
+_ROWS, _KEY_BYTES, _HEADERS, _HEADER_BYTES = 16384, 1 << 18, 16384, 1 << 18
+_SPARE = 4
+"""A quarter more room than a block has bytes, for the last messages of it."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive records of a partition, as `engine.gather.Room` has them. A newline is after each value."""
+
+    room: Room
+
+    def __len__(self) -> int:
+        return len(self.room.numbers)
+
+    @property
+    def offsets(self) -> Ints:
+        """The offset of each record."""
+        return self.room.numbers
+
+    @property
+    def values(self) -> Octets:
+        """The values, each with a newline."""
+        return self.room.values
+
+    @property
+    def ends(self) -> Places:
+        """Where each value ends, after the first 0."""
+        return self.room.value_ends
+
+    @property
+    def nulls(self) -> Mask:
+        """Which values are null."""
+        return (self.room.flags & NULL_VALUE).astype(np.bool_)
+
+    def keys(self) -> list[bytes | None]:
+        """Return the keys."""
+        data, ends = self.room.keys.tobytes(), self.room.key_ends.tolist()
+        null = (self.room.flags & NULL_KEY) != 0
+        return [None if null[at] else data[ends[at] : ends[at + 1]] for at in range(len(self))]
+
+    def timestamps(self) -> list[tuple[int, int]]:
+        """Return of each record its timestamp's kind as Kafka's clients number them (0: none), and it, in ms."""
+        flags = self.room.flags
+        kinds = np.where(flags & NO_TIME, 0, np.where(flags & TIME_OF_STORE, 2, 1))
+        return list(zip(kinds.tolist(), self.room.times.tolist(), strict=True))
+
+    def headers(self) -> list[list[tuple[str, bytes | None]]]:
+        """Return the headers of each record: names, and values; where these were read."""
+        room, found = self.room, list[list[tuple[str, bytes | None]]]()
+        data, names, ends = room.fields.tobytes(), room.name_ends.tolist(), room.item_ends.tolist()
+        bounds, null = room.field_ends.tolist(), room.null_items.tolist()
+        for begin, end in itertools.pairwise(bounds):
+            of_record = []
+            for at in range(begin, end):
+                start = ends[at - 1] if at else 0
+                value = None if null[at] else data[names[at] : ends[at]]
+                of_record.append((data[start : names[at]].decode(errors="replace"), value))
+            found.append(of_record)
+        return found
+
+
+class Builder:
+    """Room for a block. count: records, bytes of values, of keys, headers, and their bytes."""
+
+    def __init__(self, most: int, *, headers: bool, like: Builder | None = None) -> None:
+        """Make room for `most` bytes of values; for as many records as there was room for in `like`."""
+        self.count = np.zeros(5, np.int64)
+        values = most + most // _SPARE
+        if like is None:
+            sizes = _ROWS, values, _KEY_BYTES, _HEADERS * headers, _HEADER_BYTES * headers
+        else:
+            room = like.room
+            sizes = (
+                len(room.numbers),
+                max(values, len(room.values)),
+                len(room.keys),
+                len(room.null_items),
+                len(room.fields),
+            )
+        self.room: Room = _room(*sizes)
+
+    def need(self, size: Ints, *, more_headers: bool = False) -> None:
+        """Have room for so many more records, bytes of values and of keys; and for more headers where asked for."""
+        room = self.room
+        there = [len(room.numbers), len(room.values), len(room.keys)]
+        wanted = (self.count[:3] + size).tolist()
+        if more_headers or any(one > has for one, has in zip(wanted, there, strict=True)):
+            grown = [max(2 * has, one) if one > has else has for one, has in zip(wanted, there, strict=True)]
+            factor = 2 if more_headers else 1
+            made = _room(grown[0], grown[1], grown[2], len(room.null_items) * factor, len(room.fields) * factor)
+            olds: tuple[npt.NDArray[Any], ...] = room
+            news: tuple[npt.NDArray[Any], ...] = made
+            for old, new in zip(olds, news, strict=True):
+                new[: old.size] = old
+            self.room = made
+
+    def block(self) -> Block:
+        """Return what is there."""
+        rows, values, keys, headers, header_bytes = self.count.tolist()
+        room = self.room
+        return Block(
+            Room(
+                room.values[:values],
+                room.value_ends[: rows + 1],
+                room.keys[:keys],
+                room.key_ends[: rows + 1],
+                room.numbers[:rows],
+                room.times[:rows],
+                room.flags[:rows],
+                room.field_ends[: rows + 1],
+                room.fields[:header_bytes],
+                room.name_ends[:headers],
+                room.item_ends[:headers],
+                room.null_items[:headers],
+            )
+        )
+
+
+def _room(rows: int, values: int, keys: int, headers: int, header_bytes: int) -> Room:
+    room = Room(
+        np.empty(values, np.uint8),
+        np.empty(rows + 1, np.int32),
+        np.empty(keys, np.uint8),
+        np.empty(rows + 1, np.int32),
+        np.empty(rows, np.int64),
+        np.empty(rows, np.int64),
+        np.empty(rows, np.uint8),
+        np.empty(rows + 1, np.int32),
+        np.empty(header_bytes, np.uint8),
+        np.empty(headers, np.int32),
+        np.empty(headers, np.int32),
+        np.empty(headers, np.bool_),
+    )
+    room.value_ends[0] = room.key_ends[0] = room.field_ends[0] = 0
+    return room

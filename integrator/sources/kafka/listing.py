@@ -1,0 +1,202 @@
+"""Which ranges of topics there are to read, up to each partition's last stable offset.
+
+A stream begins with a range without offsets, which is in the journal like all others: `start` is asked once. Partitions
+of its topic that come later begin at offset 0, and topics that come later at the first record that is there.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, pairwise, zip_longest
+from typing import Any
+
+import structlog
+
+from integrator.errors import IntegratorError
+from integrator.librdkafka.cluster import Cluster, Partition, Topic, cluster_of
+from integrator.librdkafka.consumer import Consumer
+from integrator.librdkafka.fetching import Range
+from integrator.sources.kafka import faults
+from integrator.sources.kafka.ranges import Stream, stream_of
+from integrator.sources.slices import NOTHING_TAKEN, Slice
+
+SLICE_BYTES = 16 * 1024 * 1024
+"""About how many bytes of values a slice has: a task reads whole slices."""
+TOPICS_S = 5.0
+"""How often topics and partitions are looked for."""
+_SAMPLED = 10_000
+"""Offsets from which on records are looked at, to learn how large they are."""
+_LOOKED_AT = 1_000
+_ASSUMED_BYTES = 1_000
+"""Of an offset, where its records are few."""
+_SAMPLE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a channel without progress begins: a word of `start`, or a time in ms; and whose offsets `group` means."""
+
+    word: str = "earliest"
+    time_ms: int | None = None
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class TopicListing:
+    """Finds ranges.
+
+    delay_s: younger records are not there yet. accepts_loss: of records that were deleted.
+    slice_bytes: about how many a slice has.
+    """
+
+    names: tuple[str, ...]
+    patterns: tuple[str, ...]
+    properties: Mapping[str, str] = field(repr=False)  # I7: may hold passwords
+    start: Start = Start()
+    delay_s: int = 0
+    accepts_loss: bool = False
+    slice_bytes: int = SLICE_BYTES
+
+    def slices(self, ends: Mapping[str, int] = NOTHING_TAKEN) -> list[Slice]:
+        """Return ranges after `ends`. Raises SourceAway, or EnvironmentFault for what was lost or is not allowed."""
+        with faults.explained(lambda: self.properties["bootstrap.servers"]):
+            return list(self._slices(ends))
+
+    def modified(self) -> int | None:
+        """Return that it is not known when records came."""
+        return None
+
+    def stream_of(self, path: str) -> str:
+        """Return the partition that a range is of."""
+        return path.rpartition("/")[0]
+
+    @property
+    def number_of(self) -> Callable[[str], int] | None:
+        """Nothing: ranges are numbered as they come."""
+        return None
+
+    def found(self, names: tuple[str, ...] = ()) -> dict[str, Topic | None]:
+        """Return the topics that are to be read, and those of `names`; None for one that is not there. ClusterFault."""
+        kept, now = _KEPT.get(self._key), time.monotonic()
+        if kept is None or now > kept[0] or not set(names) <= set(kept[1]):
+            cluster = cluster_of(self.properties)
+            matching = filter(self._matches, cluster.names() if self.patterns else ())
+            wanted = dict.fromkeys([*self.names, *matching, *names])
+            kept = _KEPT[self._key] = now + TOPICS_S, cluster.topics(wanted)
+        return kept[1]
+
+    def _matches(self, topic: str) -> bool:
+        return not topic.startswith("__") and any(re.fullmatch(one, topic) for one in self.patterns)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return self.names, self.patterns, tuple(sorted(self.properties.items()))
+
+    def _slices(self, ends: Mapping[str, int]) -> Iterator[Slice]:
+        taken = {stream_of(text): end for text, end in ends.items()}
+        known = {one: end for one, end in taken.items() if one.topic in self.names or self._matches(one.topic)}
+        topics = self.found(tuple(sorted({one.topic for one in known})))
+        missing = [one for one in self.names if topics[one] is None]
+        if missing and not {one.topic for one in known}.issuperset(missing):
+            raise faults.missing(missing, self.properties["bootstrap.servers"])
+        followed = self._followed(known, topics)
+        partitions = [(one.topic, one.partition) for one in followed]
+        cluster = cluster_of(self.properties)
+        low, high = cluster.first(partitions), self._high(cluster, partitions)
+        new = [(one.topic, one.partition) for one, end in followed.items() if end is None]
+        begins = self._begins(cluster, new, low, high) if not taken else dict.fromkeys(new, 0)
+        begins |= {one: low[one] for one in new if taken and one[0] not in {stream.topic for stream in taken}}
+        cuts: list[list[Slice]] = []
+        for stream, end in followed.items():
+            place = stream.topic, stream.partition
+            begin = begins[place] if end is None else end
+            if begin < low[place]:
+                if not self.accepts_loss:
+                    raise faults.overtaken(stream.place, begin, low[place])
+                structlog.get_logger().warning("records lost", partition=stream.place, begin=begin, end=low[place])
+            elif high[place] < begin and not self.delay_s:
+                raise faults.cut(stream.place, begin, begin, high[place])
+            position = max(begin, low[place])
+            if end is None or position > begin:
+                yield stream.slice(position, position, 0)
+            cuts.append(self._cut(stream, position, high[place]))
+        yield from filter(None, chain.from_iterable(zip_longest(*cuts)))
+
+    def _followed(self, known: Mapping[Stream, int], topics: Mapping[str, Topic | None]) -> dict[Stream, int | None]:
+        """Return the streams to be read, and where each ended; None for one that is new. Raises EnvironmentFault."""
+        for stream in known:
+            topic = topics[stream.topic]
+            if (topic is None or topic.id != stream.id) and not self.accepts_loss:
+                raise (
+                    faults.gone(stream.topic) if topic is None else faults.made_anew(stream.topic, stream.id, topic.id)
+                )
+        return {
+            (stream := Stream(name, topic.id, partition)): known.get(stream)
+            for name, topic in sorted(topics.items())
+            if topic is not None
+            for partition in range(topic.partitions)
+        }
+
+    def _high(self, cluster: Cluster, partitions: list[Partition]) -> dict[Partition, int]:
+        """Return where each partition ends for now."""
+        high = cluster.stable(partitions)
+        if self.delay_s:
+            late = cluster.at(partitions, round((time.time() - self.delay_s) * 1000))
+            high = {one: min(end, late[one]) if late[one] >= 0 else end for one, end in high.items()}
+        return high
+
+    def _begins(
+        self,
+        cluster: Cluster,
+        new: list[Partition],
+        low: Mapping[Partition, int],
+        high: Mapping[Partition, int],
+    ) -> dict[Partition, int]:
+        """Return where partitions begin in a channel that has no progress."""
+        if self.start.time_ms is not None:
+            found = cluster.at(new, self.start.time_ms)
+            return {one: found[one] if found[one] >= 0 else high[one] for one in new}
+        if self.start.word == "latest":
+            return {one: high[one] for one in new}
+        if self.start.word == "group":
+            found = cluster.committed(self.start.group, new)
+            return {one: offset if (offset := found.get(one, -1)) >= 0 else low[one] for one in new}
+        return {one: low[one] for one in new}
+
+    def _cut(self, stream: Stream, begin: int, end: int) -> list[Slice]:
+        """Return what is there of a partition, in slices of about `slice_bytes`."""
+        if end <= begin:
+            return []
+        mean = self._mean(stream, begin, end)
+        step = max(1, round(self.slice_bytes / mean))
+        bounds = [*range(begin, end, step), end]
+        return [stream.slice(at, to, max(1, round((to - at) * mean))) for at, to in pairwise(bounds)]
+
+    def _mean(self, stream: Stream, begin: int, end: int) -> float:
+        """Return about how many bytes an offset has."""
+        if str(stream) not in _MEANS and end - begin >= _SAMPLED:
+            consumer = Consumer(self.properties, timeout_s=_SAMPLE_S, block_bytes=SLICE_BYTES)
+            try:
+                blocks = list(consumer.read(Range(stream.topic, stream.partition, begin, begin + _LOOKED_AT)))
+            finally:
+                consumer.close()
+            _MEANS[str(stream)] = max(1.0, sum(len(one.values) for one in blocks) / _LOOKED_AT)
+        return _MEANS.get(str(stream), _ASSUMED_BYTES)
+
+
+_KEPT: dict[tuple[Any, ...], tuple[float, dict[str, Topic | None]]] = {}
+"""Of each listing the topics that were found last, and until when that is good."""
+_MEANS: dict[str, float] = {}
+"""Bytes of an offset, of streams that were looked at."""
+
+
+def check_reachable(listing: TopicListing) -> str:
+    """Return why the topics cannot be read; nothing where they can."""
+    try:
+        listing.slices()
+    except IntegratorError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,35 @@
+"""Ranges as tasks read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from integrator.decode.contract import File
+from integrator.decode.lines.joined import JoinedLines
+from integrator.sources.kafka.ranges import of_path
+from integrator.sources.kafka.slice_file import SliceFile, begin
+from integrator.sources.slices import TaskSlice
+
+
+@dataclass(frozen=True)
+class TopicReader:
+    """Reads ranges. properties: librdkafka's."""
+
+    properties: Mapping[str, str] = field(repr=False)  # I7: may hold passwords
+
+    def begin(self, slices: Sequence[TaskSlice]) -> None:
+        """Start to fetch ranges. Raises EnvironmentFault."""
+        begin(self.properties, [of_path(one.path)[1] for one in slices])
+
+    def file(self, one: TaskSlice) -> File:
+        """Return the range."""
+        stream, found = of_path(one.path)
+        return SliceFile(stream.place, one.ordinal, stream=stream, range=found, properties=self.properties)
+
+    def join(self, slices: Sequence[TaskSlice]) -> JoinedLines | None:  # noqa: ARG002 - of the contract
+        """Return that ranges are read one by one."""
+        return None
+
+    def check_unchanged(self, one: TaskSlice) -> None:
+        """Do nothing: records of a topic never change, and whether it is the same topic is asked when they are read."""

@@ -1,0 +1,106 @@
+"""Which ranges of topics are found, in a cluster that is made up."""
+
+import pytest
+
+from integrator.errors import EnvironmentFault
+from integrator.librdkafka.cluster import Topic
+from integrator.sources.kafka import listing
+from integrator.sources.kafka.listing import Start, TopicListing
+
+
+class Made:
+    """A cluster: topics by name, and of each the first and the last stable offset of its partitions."""
+
+    def __init__(self, **topics):
+        self.there = topics
+        self.group, self.times = {}, {}
+
+    def names(self):
+        return sorted([*self.there, "__consumer_offsets"])
+
+    def topics(self, names):
+        there = {one: Topic(f"id{one}", len(self.there[one])) for one in names if one in self.there}
+        return {one: there.get(one) for one in names}
+
+    def first(self, partitions):
+        return {(topic, at): self.there[topic][at][0] for topic, at in partitions}
+
+    def stable(self, partitions):
+        return {(topic, at): self.there[topic][at][1] for topic, at in partitions}
+
+    def at(self, partitions, time_ms):
+        return {one: self.times.get(one, -1) for one in partitions}
+
+    def committed(self, group, partitions):
+        return {one: self.group.get(one, -1001) for one in partitions}
+
+
+@pytest.fixture
+def made(monkeypatch):
+    found = Made(a=[(5, 30), (0, 12)], b=[(0, 3)])
+    monkeypatch.setattr(listing, "cluster_of", lambda _: found)
+    monkeypatch.setattr(listing, "TOPICS_S", -1.0)
+    return found
+
+
+def ranges(names=(), patterns=(), ends=None, **more):
+    one = TopicListing(tuple(names), tuple(patterns), {"bootstrap.servers": "k:9092"}, **more)
+    return [
+        (found.stream.replace("#id" + found.stream[0], ""), found.begin, found.end) for found in one.slices(ends or {})
+    ]
+
+
+def ends_of(**more):
+    return {f"{name[0]}#id{name[0]}/{name[1]}": end for name, end in more.items()}
+
+
+BEGUN = [("a/0", 5, 5), ("a/1", 0, 0), ("b/0", 0, 0)]
+CUT = [("a/0", 5, 15), ("a/1", 0, 10), ("b/0", 0, 3), ("a/0", 15, 25), ("a/1", 10, 12), ("a/0", 25, 30)]
+
+
+def test_all_that_is_there_is_cut_and_partitions_take_turns(made):
+    assert ranges(patterns=["^[ab]"], slice_bytes=10_000) == BEGUN + CUT
+    assert ranges(["b"]) == [("b/0", 0, 0), ("b/0", 0, 3)]
+
+
+def test_what_was_taken_is_gone_on_after(made):
+    assert ranges(["a"], ends=ends_of(a0=20, a1=12)) == [("a/0", 20, 30)]
+    assert ranges(["a"], ends=ends_of(a0=30, a1=12)) == []
+
+
+def test_a_new_partition_begins_at_0_and_a_new_topic_at_its_first_record(made):
+    made.there["c"] = [(7, 9)]
+    made.there["a"].append((0, 2))
+    found = ranges(patterns=["^[ac]$"], ends=ends_of(a0=30, a1=12), start=Start("latest"))
+    assert found == [("a/2", 0, 0), ("c/0", 7, 7), ("a/2", 0, 2), ("c/0", 7, 9)]
+
+
+def test_a_topic_that_the_channel_no_longer_names_is_not_read(made):
+    del made.there["a"]
+    assert ranges(["b"], ends=ends_of(a0=20, a1=3, b0=1)) == [("b/0", 1, 3)]
+
+
+def test_where_reading_starts(made):
+    made.group, made.times = {("a", 0): 9}, {("a", 1): 4}
+    assert ranges(["a"], start=Start("latest")) == [("a/0", 30, 30), ("a/1", 12, 12)]
+    of_group = ranges(["a"], start=Start("group", group="g"))
+    assert of_group == [("a/0", 9, 9), ("a/1", 0, 0), ("a/0", 9, 30), ("a/1", 0, 12)]
+    assert ranges(["a"], start=Start(time_ms=1)) == [("a/0", 30, 30), ("a/1", 4, 4), ("a/1", 4, 12)]
+
+
+def test_younger_records_are_not_there_yet(made):
+    made.times = {("a", 0): 8}
+    assert ranges(["a"], ends=ends_of(a0=6, a1=0), delay_s=60) == [("a/0", 6, 8), ("a/1", 0, 12)]
+
+
+def test_what_is_lost_is_an_error_or_passed_over(made):
+    for ends, text in (
+        (ends_of(a0=3, a1=12), "a/0: the records from offset 3 to 4 were deleted before they were read"),
+        (ends_of(a0=40, a1=12), "a/0: has records up to offset 29, and had them up to 39"),
+        ({"a#other/0": 3}, "a: was deleted and created again"),
+    ):
+        with pytest.raises(EnvironmentFault, match=text):
+            ranges(["a"], ends=ends)
+    assert ranges(["a"], ends=ends_of(a0=3, a1=12), accepts_loss=True) == [("a/0", 5, 5), ("a/0", 5, 30)]
+    with pytest.raises(EnvironmentFault, match="missing at k:9092: the topics none"):
+        ranges(["none"])
