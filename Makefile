@@ -4,6 +4,8 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not ((3, 10) <= sys.version_info[:2] < (3, 14)))' 2>/dev/null \
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
+# The pure tests with a marker; each process would import all others first.
+marked = -m $(1) $$(grep -rlw 'mark.$(1)' tests/unit tests/wire)
 
 .PHONY: quickstart test fast lint fmt cov bench faults fuzz lock docs site clean
 
@@ -15,13 +17,13 @@ quickstart: $(VENV)/installed
 # broker.
 test: $(VENV)/prepared lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
-	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile -m engine tests/unit
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile -m engine_without_compiler tests/unit
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine)
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine_without_compiler)
 	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 
 # Pure tests that matter to most changes: neither Spark nor a broker.
 fast: $(VENV)/installed
-	$(BIN)/pytest -q -n auto --dist loadfile -m fast tests/unit tests/wire
+	$(BIN)/pytest -q -n auto --dist loadfile $(call marked,fast)
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check
@@ -61,9 +63,11 @@ faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.many_channels --channels 4 --starts 20
 	$(BIN)/python -m tests.faults.many_channels --channels 12 --starts 20
 
-# Records that are nearly right, in all dialects: once as they are decoded, once with each index of compiled loops checked.
+# Records that are nearly right, in all dialects: once as they are decoded, once with each index of compiled loops checked. And
+# the properties of the suite with many more examples.
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --lines 100000 --seed 1
+	$(BIN)/pytest -q -n auto --hypothesis-profile fuzz -m hypothesis tests/unit tests/wire
 	$(BIN)/python -m tests.fuzz.rejected --lines 100000
 	$(BIN)/python -m tests.fuzz.whole_job --lines 100000
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.fuzz --lines 100000 --seed 1

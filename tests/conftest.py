@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from tests.parts import brokers, java, registries
+from tests.parts import brokers, daemon, java, jdbc, registries
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
 
 
 java.JVM_OPTIONS.append("-XX:TieredStopAtLevel=1")  # no second compiler: they live for seconds or minutes
-hypothesis.settings.register_profile("untimed", deadline=None)  # what is compiled is compiled by the first example
-hypothesis.settings.load_profile("untimed")
+# no deadline: what is compiled is compiled by the first example
+hypothesis.settings.register_profile("suite", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=1000)  # `make fuzz`
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_report_header() -> str:
@@ -67,12 +68,11 @@ def converter_class_path() -> str:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[object]:
-    """A session of four cores, so that cycles are cut and shuffled."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    from integrator.run.spark import session
+    """The one session of this process's tests, with the JDBC drivers that are to be had."""
+    from tests.parts import in_process
 
-    session.DEFAULTS["spark.master"] = "local[4]"
-    started = session.start("tests")
+    jars = [str(jar) for jar in (jdbc.driver(), jdbc.mariadb_driver()) if jar]
+    started = in_process.session_of("tests", jars)
     yield started
     started.stop()
 
@@ -85,6 +85,12 @@ def at_the_root() -> Iterator[None]:
     os.chdir(before)
 
 
+@pytest.fixture(autouse=True)
+def no_daemon_is_left() -> Iterator[None]:
+    with daemon.none_left():
+        yield
+
+
 @pytest.fixture
 def name() -> str:
     """A name that no other test uses, for topics."""
@@ -94,17 +100,28 @@ def name() -> str:
 @pytest.fixture(scope="session")
 def integrate_once(spark: object) -> Callable[[Path], None]:
     """Integrate what is there, by the channel in a file, in the shared session: `--once` without its process."""
-    from integrator import plan
-    from integrator.channel.model import Restart
-    from integrator.run.job import Job
+    from tests.parts import in_process
 
-    def run(channel: Path) -> None:
-        made = dataclasses.replace(plan.build(str(channel), "UTC"), restart=Restart(tries=0))
-        job = Job(made, threading.Event())
-        try:
-            job.prepare()
-            job.run(spark, once=True)  # type: ignore[arg-type]
-        finally:
-            job.close()
+    return partial(in_process.integrate, spark)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command came to: its exit code, and what it printed and logged."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """A command of `run.py` without its process. spark: the session it takes where it needs one."""
+    from tests.parts import in_process
+
+    def run(*words: object, spark: object = None) -> Said:
+        capsys.readouterr()
+        code = in_process.command(*words, spark=spark)  # type: ignore[arg-type]
+        return Said(code, *capsys.readouterr())
 
     return run

@@ -13,6 +13,8 @@ from tests.conftest import DATA, ROOT
 from tests.parts import channels, kafka_io
 
 CUTS = [1, 7, 50]
+SHARED = 4
+"""Cores of the shared session."""
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -32,8 +34,8 @@ def whole(broker, integrate_once, tmp_path_factory):
 
 
 @pytest.mark.parametrize("cores", [1, 2, 4])
-def test_files_and_cores_make_no_difference(cores, whole, broker, tmp_path, name):
-    """Each number of cores in a process of its own, as users run it; files begin inside transactions of others."""
+def test_files_and_cores_make_no_difference(cores, whole, broker, tmp_path, name, integrate_once):
+    """Fewer cores than the shared session's four in a process of their own; files begin inside transactions of others."""
     command, environment = [sys.executable, "run.py", "--once"], {**os.environ, "SPARK_MASTER": f"local[{cores}]"}
     for files in CUTS:
         directory, topics = tmp_path / str(files), f"{name}-{files}"
@@ -42,8 +44,11 @@ def test_files_and_cores_make_no_difference(cores, whole, broker, tmp_path, name
         channel.write_text(channel.read_text().replace("channel: shop", f"channel: shop_{files}"))
         channels.cut(DATA / "changes.wal2json-v2.jsonl", directory / "in", files)
         command += ["--channel", str(channel)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+        if cores == SHARED:
+            integrate_once(channel)
+    if cores != SHARED:
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
     for files in CUTS:
         assert messages(broker.servers, channels.shop_topics(f"{name}-{files}")) == whole, files
 

@@ -14,6 +14,7 @@ from integrator.errors import EnvironmentFault
 from integrator.librdkafka import aws_iam
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.certificates import Authority
+from tests.parts.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
 
@@ -87,7 +88,7 @@ def test_the_whole_job_by_aws_credentials(msk, channel, name, credentials, deliv
     credentials(SECRET_KEY)
     channel.write_text(channel.read_text() + f"\ndelivery: {delivery}\n")
     command = [sys.executable, str(ROOT / "run.py"), "--channel", str(channel), "--once"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=240)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr[-3000:]
     found = kafka_io.read_all(msk[0].servers, channels.shop_topics(name))
     assert sorted(json.loads(message.value)["payload"]["id"] for message in found) == [*range(ROWS)]

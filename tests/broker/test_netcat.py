@@ -9,6 +9,7 @@ import pytest
 from tests.parts import kafka_io, postgres
 from tests.parts.brokers import free_port
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -64,7 +65,7 @@ def test_a_pipe_from_pg_recvlogical(broker, tmp_path, name):
         finally:
             for process in (receiving, piping):
                 process.terminate()
-                process.wait(30)
+                process.wait(PATIENCE_S)
         assert daemon.terminate() == 0
     rows = [json.loads(message.value) for message in kafka_io.read_all(broker.servers, [name])]
     assert [row["id"] for row in rows[:500]] == list(range(1, 501))

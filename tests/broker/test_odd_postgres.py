@@ -5,16 +5,12 @@ schemas. The consumer keeps the last message of each key, as a compacted topic d
 """
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
 import yaml
 
 from tests.parts import jdbc, kafka_io, postgres
-from tests.parts.daemon import ROOT
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -54,13 +50,6 @@ IN_DATABASE = {"orders": "public.orders", "ops_orders": "ops.orders", "order_lin
 OPTIONS = "'format-version', '2', 'include-lsn', '1', 'include-xids', '1', 'include-timestamp', '1'"
 
 
-def run(*words):
-    environment = {**os.environ, "SPARK_MASTER": "local[2]"}
-    done = subprocess.run([sys.executable, "run.py", *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=False, env=environment)  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def captured(server, directory, number):
     text = server.psql(f"select data from pg_logical_slot_get_changes('odd', null, null, {OPTIONS})")
     (directory / "changes" / f"{number}.jsonl").write_text(text)
@@ -87,7 +76,7 @@ def there(server, table):
     return sorted(json.dumps(json.loads(line), sort_keys=True) for line in lines)
 
 
-def test_topics_are_the_tables(broker, tmp_path, name):
+def test_topics_are_the_tables(command, refresh, integrate_once, broker, tmp_path, name):
     lacks = postgres.missing() or ("" if jdbc.driver() else "PostgreSQL's JDBC driver from Maven Central")
     if lacks:
         pytest.skip(f"a live PostgreSQL needs {lacks}")
@@ -97,7 +86,7 @@ def test_topics_are_the_tables(broker, tmp_path, name):
         url = f"jdbc:postgresql://{server.host}:{server.port}/postgres"
         path = tmp_path / "odd.yaml"
         of_server = ("--user", server.user, "--jar", jdbc.driver())
-        run(
+        made = command(
             "init",
             "--tables",
             url,
@@ -109,6 +98,7 @@ def test_topics_are_the_tables(broker, tmp_path, name):
             "--changes",
             tmp_path / "changes",
         )
+        assert made.code == 0, made.out + made.err
         (tmp_path / "changes").mkdir()
         channel = yaml.safe_load(path.read_text())
         channel["locations"]["tab"] = {"class": "jdbc", "url": url, "user": server.user, "jars": [str(jdbc.driver())]}
@@ -116,11 +106,11 @@ def test_topics_are_the_tables(broker, tmp_path, name):
         later = {"action": "TableProperties", "group": "SOURCE", "table": "measures", "Partitions": "public.measures_*"}
         channel["actions"] += [later, {"action": "FileFormat", "Json": True, "JsonMode": "ROW_FRAGMENTS"}]
         path.write_text(yaml.safe_dump(channel, sort_keys=False, allow_unicode=True))
-        run("refresh", "--channel", path)
+        refresh(path)
         for table, key in {**KEYS, "log": []}.items():
             assert arrived(broker.servers, f"{name}.{table}", key) == there(server, IN_DATABASE[table]), table
         server.psql(CHANGES)
         captured(server, tmp_path, 1)
-        run("--channel", path, "--once")
+        integrate_once(path)
         for table, key in {**KEYS, "log": []}.items():
             assert arrived(broker.servers, f"{name}.{table}", key) == there(server, IN_DATABASE[table]), table

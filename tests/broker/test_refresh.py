@@ -13,10 +13,7 @@ import pyarrow.parquet
 import pytest
 from structlog.testing import capture_logs
 
-from integrator import plan
-from integrator.channel.load import RunOptions
 from integrator.errors import DataError, IntegratorError
-from integrator.refresh import job
 from tests.parts import jdbc, kafka_io, postgres
 from tests.parts.daemon import ROOT
 from tests.parts.terminal import on_terminal, plain
@@ -50,30 +47,8 @@ actions:
     return path
 
 
-def command(path, *words):
+def words_of(path, *words):
     return [sys.executable, "run.py", *words, "--channel", str(path)]
-
-
-def run(path, *words, code=0):
-    """What `run.py` says, on both of its outputs."""
-    environment = {**os.environ, "SPARK_MASTER": "local[2]", "TZ": "UTC"}
-    done = subprocess.run(command(path, *words), cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == code, done.stderr[-3000:]
-    return done.stdout + done.stderr
-
-
-@pytest.fixture
-def refresh(spark):
-    """`run.py refresh` in the shared session; without jars, which a session takes at its start only."""
-
-    def run(path, variables=(), **options):
-        return job.send(
-            plan.build(str(path), "UTC", RunOptions(frozenset(), tuple(variables)), refreshing=True),
-            job.Options(**options),
-            spark,
-        )
-
-    return run
 
 
 def rows(broker, topic):
@@ -147,7 +122,7 @@ def test_a_condition_and_slices_of_values(refresh, broker, tmp_path, name):
 def ended(path, signal_number, sent):
     """Run `refresh` in eight slices and end it when so many are through; return its exit code."""
     process = subprocess.Popen(
-        command(path, "refresh", "--slice", "id%8"),
+        words_of(path, "refresh", "--slice", "id%8"),
         cwd=ROOT,
         stderr=subprocess.PIPE,
         text=True,
@@ -267,13 +242,13 @@ def location_of(server):
     return f"{{class: jdbc, url: '{url}', user: {server.user}, jars: ['{jdbc.driver()}'], fetch_rows: 100}}"
 
 
-def test_every_type_of_a_live_postgresql(server, broker, tmp_path, name):
+def test_every_type_of_a_live_postgresql(refresh, server, broker, tmp_path, name):
     """The rows are what the hvr dialect reads of what PostgreSQL prints: exact, infinity and all that no type holds aside."""
     recorded = test_debezium.RECORDED
     server.psql((recorded / "tables.sql").read_text() + (recorded / "before.sql").read_text())
     server.psql("delete from types where id in (3, 4)")
     path = channel(tmp_path, broker.servers, name, location_of(server), test_debezium.DDL)
-    run(path, "refresh", "--table", "types", "--table", "orders", "--slice", "types.id<1", "--parallel", "2")
+    refresh(path, tables=("types", "orders"), slices=("types.id<1",), parallel=2)
     [one, two] = sorted(rows(broker, f"{name}.types"), key=lambda row: row["id"])
     assert one["jb"] == '{"k": [1, 2.50, null], "n": "é"}'
     assert (one["price"], one["anynum"], one["flag"], one["day"]) == (12.5, "3.140", True, "2024-02-29")
@@ -297,7 +272,7 @@ def test_a_terminal_shows_slices_rows_and_the_time_left(server, broker, tmp_path
         tmp_path, broker.servers, name, location_of(server), "create table many (id int primary key, v text);"
     )
     code, written = on_terminal(
-        command(path, "refresh", "--slice", "id%12"),
+        words_of(path, "refresh", "--slice", "id%12"),
         more={"SPARK_MASTER": "local[2]", "TZ": "UTC"},
         stdout=tmp_path / "out",
     )
@@ -312,24 +287,30 @@ def test_a_terminal_shows_slices_rows_and_the_time_left(server, broker, tmp_path
     assert (tmp_path / "out").read_text() == "many: 150,000 rows\n"
 
 
-def test_a_database_that_is_not_there_is_named(broker, tmp_path, name):
+def test_a_database_that_is_not_there_is_named(spark, command, broker, tmp_path, name):
     if not jdbc.driver():
         pytest.skip("PostgreSQL's JDBC driver from Maven Central")
     location = f"{{class: jdbc, url: 'jdbc:postgresql://127.0.0.1:1/none', user: u, password: hush, jars: ['{jdbc.driver()}']}}"
-    said = run(channel(tmp_path, broker.servers, name, location, DDL), "refresh", code=5)
+    path = channel(tmp_path, broker.servers, name, location, DDL)
+    done = command("refresh", "--channel", path, spark=spark)
+    said = done.out + done.err
+    assert done.code == 5, said
     assert "jdbc:postgresql://127.0.0.1:1/none: cannot be queried: " in said
     assert "Connection to 127.0.0.1:1 refused" in said
     assert "hush" not in said
 
 
-def test_check_tries_the_database_table_by_table(server, broker, tmp_path, name):
+def test_check_tries_the_database_table_by_table(spark, command, server, broker, tmp_path, name):
     server.psql("drop table if exists here; create table here(id int primary key, v text)")
     good = "create table here(id int primary key, v text);"
     path = channel(tmp_path, broker.servers, name, location_of(server), good)
-    assert "1 table can be read" in run(path, "check", "--refresh", "--connect")
+    check = ("check", "--channel", path, "--refresh", "--connect")
+    assert "1 table can be read" in command(*check, spark=spark).out
     wrong = good.replace("v text", "w text") + "create table gone(id int primary key);"
     path = channel(tmp_path, broker.servers, name, location_of(server), wrong)
-    said = [line for line in run(path, "check", "--refresh", "--connect", code=2).splitlines() if "$.locations" in line]
+    done = command(*check, spark=spark)
+    assert done.code == 2, done.err
+    said = [line for line in done.err.splitlines() if "$.locations" in line]
     assert len(said) == 2
     assert all("channel.yaml:5: $.locations.tab.url: " in line for line in said)
     assert ["gone" in line for line in sorted(said, key=len)].count(True) == 1

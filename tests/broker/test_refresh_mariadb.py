@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.broker.test_refresh import COLUMNS, rows, run
+from tests.broker.test_refresh import COLUMNS, rows
 from tests.parts import jdbc, mariadb
 from tests.unit import test_debezium_mariadb
 
@@ -49,12 +49,12 @@ def by_id(broker, topic):
     return {row["id"]: {c: v for c, v in row.items() if c not in {"op", "seq"}} for row in rows(broker, topic)}
 
 
-def test_every_type_of_a_live_mariadb(server, broker, tmp_path, name):
+def test_every_type_of_a_live_mariadb(refresh, server, broker, tmp_path, name):
     final = test_debezium_mariadb.oracle(tmp_path)
-    run(channel(tmp_path, server, broker.servers, name, DDL), "refresh")
+    refresh(channel(tmp_path, server, broker.servers, name, DDL))
     assert {table: by_id(broker, f"{name}.{table}") for table in final} == final
 
 
-def test_a_table_of_text_alone(server, broker, tmp_path, name):
-    run(channel(tmp_path, server, broker.servers, name, WORDS), "refresh")
+def test_a_table_of_text_alone(refresh, server, broker, tmp_path, name):
+    refresh(channel(tmp_path, server, broker.servers, name, WORDS))
     assert {row["k"]: row["v"] for row in rows(broker, f"{name}.words")} == {"one": "1", "two": None}

@@ -1,9 +1,6 @@
 """run.py replay: dead letters are exported, mended, and sent through their channel, each once, beside its progress."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,8 +10,6 @@ from tests.parts import kafka_io
 from tests.parts.daemon import Daemon
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def record(k, **members):
@@ -43,17 +38,13 @@ def made_for(broker, tmp_path, name, delivery):
     return path
 
 
-def replay(path, *words):
-    done = subprocess.run(
-        [sys.executable, "run.py", "replay", "--channel", str(path), *map(str, words)],
-        cwd=ROOT,
-        env={**os.environ, "SPARK_MASTER": "local[2]"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
+@pytest.fixture
+def replay(command, spark):
+    def run(path, *words):
+        done = command("replay", "--channel", path, *words, spark=spark)
+        return done.code, done.out, done.err
+
+    return run
 
 
 def rows(broker, topic):
@@ -71,7 +62,9 @@ def mend(path, records):
     path.write_bytes(b"\n".join(lines))
 
 
-def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, broker, tmp_path, name, integrate_once):
+def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(
+    made, broker, tmp_path, name, integrate_once, replay
+):
     integrate_once(made)
     before = rows(broker, name)
     assert sorted(before) == [(k, 0) for k in (0, 2, 4, 10, 12)]
@@ -112,14 +105,15 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, brok
     mend(again, {("0.jsonl", 6): record(5), ("000000000002.jsonl", 1): record(11, name="5")})
     code, out, err = replay(made, "--file", again, "--dry-run")
     assert f"topic {name}: 1 of 2 keys with messages since" in out, err
-    assert replay(made, "--file", again)[0] == 0
+    code, _, err = replay(made, "--file", again)
+    assert code == 0, err
     expected = sorted([*before, (1, 7), (3, 8), (5, 0), (11, 0)])
     assert sorted(rows(broker, name)) == expected
     integrate_once(made)
     assert sorted(rows(broker, name)) == expected
 
 
-def test_a_daemon_goes_on_beside_a_replay_that_is_killed_and_done_again(broker, tmp_path, name):
+def test_a_daemon_goes_on_beside_a_replay_that_is_killed_and_done_again(broker, tmp_path, name, replay):
     path = made_for(broker, tmp_path, name, "exactly_once")
     daemon = Daemon(path)
     try:

@@ -31,13 +31,15 @@ from integrator.errors import EnvironmentFault, IntegratorError
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.certificates import Authority
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
 
 ROOT = Path(__file__).parents[2]
 PASSWORD, CLIENT_SECRET = "pl4nted-pa55word", "pl4nted-cl1ent-secret"
 ROWS = 200
-MOST_S = 8
+MOST_S = 60
+"""Messages are tried for five minutes; a machine may be busy."""
 
 
 @dataclass
@@ -154,14 +156,12 @@ def planted(directory, *texts):
     return [name for name, found in data if any(secret in found for secret in secrets)]
 
 
-@pytest.mark.parametrize("properties", [scram(), {**scram(), "Stream_User": None, "Stream_Password": None, "Sasl_Jaas_Config": "${JAAS}"}],
-                         ids=["user and password", "JAAS text"])  # fmt: skip
-def test_the_whole_job_with_tls_and_scram_on_three_brokers(cluster, channel, name, tmp_path, properties):
-    given = {key: value for key, value in properties.items() if value is not None}
+def test_the_whole_job_with_tls_and_scram_on_three_brokers(cluster, channel, name, tmp_path):
+    """With a user and a password; the next test has the text of a JAAS configuration."""
     cluster.allow("cdc", name, AclOperation.ALL)
-    file = channel('", "'.join(cluster.kraft.listener("SECURE")), given)
+    file = channel('", "'.join(cluster.kraft.listener("SECURE")), scram())
     command = [sys.executable, str(ROOT / "run.py"), "--channel", str(file), "--once"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=240)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr[-3000:]
     assert received(cluster, name) == [*range(ROWS)]
     assert planted(tmp_path, done.stdout, done.stderr) == []  # I7: state, checkpoint, channel, log
@@ -184,7 +184,7 @@ def test_no_secret_is_in_sparks_pages_nor_in_command_lines_nor_on_sparks_disk(cl
     place = f"http://127.0.0.1:{port}"
 
     def got(path):
-        with urllib.request.urlopen(f"{place}{path}", timeout=20) as answer:
+        with urllib.request.urlopen(f"{place}{path}", timeout=PATIENCE_S) as answer:
             return answer.read().decode()
 
     [application] = json.loads(got("/api/v1/applications"))

@@ -18,12 +18,12 @@ import pytest
 from tests.conftest import ROOT
 from tests.parts import postgres
 from tests.parts.brokers import Broker, free_port
+from tests.parts.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 PAGE = ROOT / "docs" / "tutorial.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SECONDS = 300
 
 
 def blocks(kind: str) -> list[str]:
@@ -89,7 +89,7 @@ def test_the_commands_of_the_tutorial_show_what_it_says(
         text=True,
     ) as running:
         try:
-            shown, _ = running.communicate(timeout=SECONDS)
+            shown, _ = running.communicate(timeout=PATIENCE_S)
         finally:
             stop(running.pid, directory, environment)
     logs = "".join(f"\n{path.name}:\n{path.read_text()[-3000:]}" for path in sorted(directory.glob("*.log")))

@@ -35,7 +35,6 @@ from tests.parts.proxy import Proxy
 
 FED_EVERY_S = 0.5
 LONGEST_FREEZE_S = 8.0
-ENDS_WITHIN_S = 600
 TRIES = 3
 """The last fault may still be felt by the run that finishes."""
 
@@ -82,10 +81,10 @@ class Scene:
     def end(self) -> list[str]:
         """Have the daemon finish what is left, and end; return its last lines."""
         if self.daemon.running:
-            self.daemon.terminate(120)
+            self.daemon.terminate()
         for _ in range(TRIES):  # --once does not try again by itself
             last = Daemon(self._channel, "--once")
-            code = last.wait(ENDS_WITHIN_S)
+            code = last.wait()
             if code == 0:
                 break
             self.seen[f"the last run ended with code {code}"] += 1

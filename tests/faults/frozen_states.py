@@ -14,35 +14,52 @@ import random
 import shutil
 import signal
 import tempfile
-import time
 import uuid
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import psutil
 from confluent_kafka.admin import AdminClient
 
-from tests.faults.restored_states import CORES, FILES, ROWS, channel_of, key, read, write
-from tests.parts import brokers, frozen
+from tests.faults.restored_states import CORES, FILES, ROWS, channel_of, key, on_cores, read, write
+from tests.parts import brokers, frozen, in_process
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import until
 
 LOCKS = ("lock", "senders", "integrating", "jvm")
 
 
-def one_round(directory: Path, servers: str, step: str, first: int, then: int, *, copied: bool, later: bool) -> None:
-    """Freeze a process on `first` cores at a step of its cycle, have another one on `then` cores integrate all, and have
-    the frozen one go on; check what a consumer has.
+def one_round(
+    directory: Path,
+    servers: str,
+    integrate: Callable[[Path], None],
+    step: str,
+    first: int,
+    then: int,
+    *,
+    copied: bool,
+    later: bool,
+) -> None:
+    """Freeze a process on `first` cores at a step of its cycle, have this one on `then` cores integrate all, and have the
+    frozen one go on; check what a consumer has.
 
-    copied: the other one has a copy of the state; else the same directory, on a volume without locks. later: it has gone
+    copied: this one has a copy of the state; else the same directory, on a volume without locks. later: it has gone
     on by a cycle: the frozen one must end with an error then, and mark no cycle.
     """
+
+    def integrated(channel: Path, cores: int) -> None:
+        with on_cores(cores):
+            integrate(channel)
+
     topic = f"frozen{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": servers})
     for made in admin.create_topics([brokers.NewTopic(topic, 4, 1)]).values():
         made.result()
     path, files = channel_of(directory, servers, topic, slow=False), FILES + later
     write(directory, 0)
-    _integrated(path, first)
+    integrated(path, first)
     for number in range(1, FILES):
         write(directory, number)
     paused = Daemon(path, "--once", master=f"local[{first}]", program=("-m", "tests.parts.frozen", step))
@@ -55,41 +72,36 @@ def one_round(directory: Path, servers: str, step: str, first: int, then: int, *
             other.write_text(path.read_text().replace(f"{directory}/state", f"{directory}/copy"))
         for name in LOCKS if not copied else ():
             (directory / "state" / "shop" / name).unlink(missing_ok=True)
-        _integrated(other, then)
+        integrated(other, then)
         if later:
             write(directory, FILES)
-            _integrated(other, then)
+            integrated(other, then)
         marks = _marks(path)
         os.kill(paused.pid, signal.SIGCONT)
-        code = paused.wait(300)
+        code = paused.wait()
     finally:
         if paused.running:
             paused.kill(everything=True)
     assert code in ((4, 5) if later else (0, 4, 5)), "\n".join(paused.lines[-30:])
     if later:
         assert _marks(path) == marks, "the frozen process marks no cycle"
-    _integrated(other, then)
+    integrated(other, then)
     assert read(servers, topic) == sorted(key(number, row) for number in range(files) for row in range(ROWS))
 
 
-def _integrated(channel: Path, cores: int) -> None:
-    daemon = Daemon(channel, "--once", master=f"local[{cores}]")
-    assert daemon.wait(300) == 0, "\n".join(daemon.lines[-30:])
-
-
-def _wait_until_stopped(daemon: Daemon, seconds: float = 240) -> None:
-    deadline = time.monotonic() + seconds
-    while psutil.Process(daemon.pid).status() != psutil.STATUS_STOPPED:
+def _wait_until_stopped(daemon: Daemon) -> None:
+    def stopped() -> bool:
         assert daemon.running, "\n".join(daemon.lines[-30:])
-        assert time.monotonic() < deadline, "it does not come to the step"
-        time.sleep(0.1)
+        return psutil.Process(daemon.pid).status() == psutil.STATUS_STOPPED
+
+    until(stopped, "it does not come to the step")
 
 
 def _marks(channel: Path) -> dict[str, bytes]:
     return {mark.name: mark.read_bytes() for mark in (channel.parent / "state" / "shop" / "synced").iterdir()}
 
 
-def run(directory: Path, servers: str, rounds: int, seed: int) -> Counter[str]:
+def run(directory: Path, servers: str, integrate: Callable[[Path], None], rounds: int, seed: int) -> Counter[str]:
     """Have so many rounds in which a process is frozen, drawn by the seed; return how often each step was drawn."""
     draw, seen = random.Random(seed), Counter[str]()
     for number in range(rounds):
@@ -97,7 +109,7 @@ def run(directory: Path, servers: str, rounds: int, seed: int) -> Counter[str]:
         first, then = draw.choice(CORES), draw.choice(CORES)
         print(f"round {number}: {step}, {first} cores, then {then}, {copied=}, {later=}", flush=True)
         (scene := directory / str(number)).mkdir()
-        one_round(scene, servers, step, first, then, copied=copied, later=later)
+        one_round(scene, servers, integrate, step, first, then, copied=copied, later=later)
         seen[f"{step}, {'copied' if copied else 'same state'}"] += 1
     return seen
 
@@ -107,8 +119,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--seed", type=int, default=6)
     options = parser.parse_args()
+    integrate = partial(in_process.integrate, in_process.session_of("frozen states"))
     with brokers.broker() as broker, tempfile.TemporaryDirectory(prefix="frozen-") as name:
-        seen = run(Path(name), broker.servers, options.rounds, options.seed)
+        seen = run(Path(name), broker.servers, integrate, options.rounds, options.seed)
     print("each change once:", dict(sorted(seen.items())))
 
 

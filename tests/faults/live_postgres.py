@@ -24,6 +24,7 @@ from tests.faults.socket_kills import through
 from tests.parts import jdbc, kafka_io, postgres
 from tests.parts.brokers import broker, free_port
 from tests.parts.daemon import ROOT, Daemon
+from tests.parts.waiting import PATIENCE_S, until
 
 TABLES = """
 create table accounts(id integer primary key, balance integer not null, note text);
@@ -94,7 +95,7 @@ def capture(server: postgres.Postgres, directory: Path, port: int) -> Iterator[P
     finally:
         for process in (receiving, sending):
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE_S)
 
 
 def run(servers: str, directory: Path, topic: str, rows: int, seconds: int, kills: int, seed: int, *words: str) -> dict[str, int]:  # fmt: skip
@@ -107,19 +108,25 @@ def run(servers: str, directory: Path, topic: str, rows: int, seconds: int, kill
         path = channel_file(directory, servers, topic, port, server)
         daemon = Daemon(path)
         daemon.wait_for("integrating")
-        with capture(server, directory, port) as changes, load(server, directory, rows, seconds) as loading:
+        with (
+            capture(server, directory, port) as changes,
+            load(server, directory, rows, seconds) as loading,
+            contextlib.ExitStack() as held,
+        ):
             time.sleep(2)
             refreshing = subprocess.Popen(
                 [sys.executable, "run.py", "refresh", "--channel", str(path), "--online", "--slice", "id%3", *words],
                 cwd=ROOT, env={**os.environ, "SPARK_MASTER": "local[2]"}, stderr=subprocess.PIPE, text=True,
             )  # fmt: skip
+            held.enter_context(refreshing)
+            held.callback(refreshing.kill)  # where a test fails
             for _ in range(kills):
                 time.sleep(choose.uniform(2, 8))
                 daemon.kill(everything=choose.random() < 0.5)
                 daemon = Daemon(path)
-            _, said = refreshing.communicate(timeout=600)
+            _, said = refreshing.communicate(timeout=PATIENCE_S)
             assert refreshing.returncode == 0, said[-3000:]
-            assert loading.wait(600) == 0
+            assert loading.wait(PATIENCE_S) == 0
             server.psql("insert into accounts values (-1, 0, 'the last change')")
             wait_until_through(directory, changes, daemon)
             expected = tables(server)
@@ -151,19 +158,18 @@ def load(server: postgres.Postgres, directory: Path, rows: int, seconds: int) ->
         process.wait()
 
 
-def wait_until_through(directory: Path, changes: Path, daemon: Daemon, seconds: float = 300) -> None:
+def wait_until_through(directory: Path, changes: Path, daemon: Daemon) -> None:
     """Wait until the last change of the load is captured, received, and synced."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        time.sleep(0.5)
+    state = directory / "state" / "live"
+
+    def is_through() -> bool:
         assert daemon.running, daemon.lines[-20:]
         if b"the last change" not in changes.read_bytes()[-5000:]:
-            continue
-        spool = directory / "state" / "live" / "spool"
-        arrived = any(b"the last change" in path.read_bytes() for path in spool.glob("*.jsonl"))
-        if arrived and through(directory / "state" / "live"):
-            return
-    raise AssertionError("the changes are not through")
+            return False
+        arrived = any(b"the last change" in path.read_bytes() for path in (state / "spool").glob("*.jsonl"))
+        return arrived and through(state)
+
+    until(is_through, "the changes are not through")
 
 
 def tables(server: postgres.Postgres) -> dict[str, dict[int, dict[str, Any]]]:

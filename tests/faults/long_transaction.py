@@ -116,7 +116,7 @@ def _watch(process: subprocess.Popen[str], most: dict[str, int]) -> None:
         with contextlib.suppress(psutil.Error):
             for below in [top, *top.children(recursive=True)]:
                 _note(below, most, is_top=below == top)
-        time.sleep(0.05)
+        time.sleep(0.3)  # each look goes through all processes of the machine
 
 
 def _note(process: psutil.Process, most: dict[str, int], *, is_top: bool) -> None:

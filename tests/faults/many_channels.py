@@ -24,10 +24,10 @@ from tests.bench import rows as table
 from tests.parts import channels, kafka_io
 from tests.parts.brokers import broker
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import PATIENCE_S
 
 ROWS_A_FILE = 50
 FAILURES = ("failed", "failed, starts again")
-PATIENCE_S = 600
 
 
 @dataclass

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import json
-import os
 import random
 import shutil
-import sys
 import tempfile
 import threading
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -33,7 +31,7 @@ from integrator.deliver.kafka.begun_cycles import BegunCycles
 from integrator.errors import IntegratorError
 from integrator.run.state.directory import State
 from integrator.run.state.shards import CycleShards
-from tests.parts import brokers, channels, kafka_io, pure
+from tests.parts import brokers, channels, in_process, kafka_io, pure
 
 CORES = (1, 2, 4, 5)
 FILES, ROWS = 4, 60
@@ -203,24 +201,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--seed", type=int, default=5)
     options = parser.parse_args()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    from integrator import plan
-    from integrator.channel.model import Restart
-    from integrator.run.job import Job
-    from integrator.run.spark import session
-
-    session.DEFAULTS["spark.master"] = "local[4]"
-    spark = session.start("restored states")
-
-    def integrate(channel: Path) -> None:
-        made = dataclasses.replace(plan.build(str(channel), "UTC"), restart=Restart(tries=0))
-        job = Job(made, threading.Event())
-        try:
-            job.prepare()
-            job.run(spark, once=True)
-        finally:
-            job.close()
-
+    integrate = partial(in_process.integrate, in_process.session_of("restored states"))
     with brokers.broker() as broker, tempfile.TemporaryDirectory(prefix="restored-") as name:
         seen = run(Path(name), broker.servers, integrate, options.rounds, options.seed)
     print("each change once:", dict(sorted(seen.items())))

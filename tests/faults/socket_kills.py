@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.parts import kafka_io
 from tests.parts.brokers import broker, free_port
 from tests.parts.daemon import ROOT, Daemon
+from tests.parts.waiting import PATIENCE_S, until
 
 AGENTS = ("a", "b")
 
@@ -54,22 +55,25 @@ def run(servers: str, directory: Path, topic: str, lines: int, kills: int, seed:
     daemon.wait_for("integrating")
     rate = max(5_000.0, lines / (4.0 * kills)) if kills else 0.0
     agents = {name: agent(port, name, lines, rate) for name in AGENTS}
-    for kill in range(kills):
-        time.sleep(choose.uniform(1.0, 4.0))
-        if kill % 2:
-            name = choose.choice(list(agents))
-            agents[name].kill()
-            agents[name].wait()
-            agents[name] = agent(port, name, lines, rate)
-        else:
-            daemon.kill(everything=choose.random() < 0.5)
-            daemon = Daemon(channel)
-    for process in agents.values():
-        assert process.wait(600) == 0
-    deadline = time.monotonic() + 300
+    try:
+        for kill in range(kills):
+            time.sleep(choose.uniform(1.0, 4.0))
+            if kill % 2:
+                name = choose.choice(list(agents))
+                agents[name].kill()
+                agents[name].wait()
+                agents[name] = agent(port, name, lines, rate)
+            else:
+                daemon.kill(everything=choose.random() < 0.5)
+                daemon = Daemon(channel)
+        for process in agents.values():
+            assert process.wait(PATIENCE_S) == 0
+    finally:
+        for process in agents.values():
+            process.kill()
+            process.wait()
     total = lines * len(AGENTS)
-    while not through(directory / "state" / "lines") and time.monotonic() < deadline:
-        time.sleep(0.5)
+    until(lambda: through(directory / "state" / "lines"), lambda: "\n".join(daemon.lines[-30:]))
     code = daemon.terminate()
     assert code == 0, daemon.lines[-20:]
     return {"lines": total, **check(kafka_io.read_all(servers, [topic]), lines)}

@@ -101,7 +101,7 @@ class Line:
 
     def run_process(self) -> None:
         daemon = Daemon(self.channel, "--once")
-        code = daemon.wait(180)
+        code = daemon.wait()
         if code == EnvironmentFault.kind.exit_code:
             raise EnvironmentFault("\n".join(daemon.lines[-3:]))
         assert code == 0, "\n".join(daemon.lines[-30:])

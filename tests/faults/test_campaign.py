@@ -7,7 +7,7 @@ from tests.parts import brokers
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
 
-ROUNDS = 8
+ROUNDS = 4
 
 
 @pytest.mark.parametrize(("delivery", "seed"), [("at_least_once", 11), ("exactly_once", 12)])

@@ -4,15 +4,17 @@ import contextlib
 import os
 import subprocess
 import time
+import uuid
 
 import pytest
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from tests.bench import rows as table
 from tests.faults.kill_minus_nine import ROWS_A_FILE, check, write_changes
 from tests.parts import brokers, channels, kafka_io
-from tests.parts.daemon import Daemon
+from tests.parts.daemon import Daemon, none_left
+from tests.parts.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
 
@@ -29,12 +31,14 @@ def cluster(tmp_path_factory):
 class Running:
     """A daemon whose channel sends changes of 500 keys to a topic of six partitions, three replicas each."""
 
-    def __init__(self, cluster, directory, name, replicas=2, more=""):
+    def __init__(self, cluster, directory, name):
         self.servers, self.topic, self.files, self.inbox = cluster.servers, f"{name}.orders", 0, directory / "in"
+        self.first = 0
+        """The first file whose changes the topic has."""
         self.admin = AdminClient({"bootstrap.servers": cluster.servers})
-        self.create(replicas)
+        self.create()
         (directory / "orders.sql").write_text(table.DDL)
-        channel = channels.shop(directory, cluster.servers.replace(",", '", "'), name, "hvr", more=more)
+        channel = channels.shop(directory, cluster.servers.replace(",", '", "'), name, "hvr")
         text = channel.read_text().replace(channels.SHOP_SQL, f"{directory}/orders.sql")
         text = text.replace('Value: "20"', 'Value: "4"')
         channel.write_text(f"{text}restart: {{tries: 100, first_seconds: 0.5, most_seconds: 2}}\n")
@@ -44,10 +48,22 @@ class Running:
         self.write()
         self.daemon.wait_for("cycle synced")
 
-    def create(self, replicas=2):
-        new = NewTopic(self.topic, 6, 3, config={"min.insync.replicas": str(replicas)})
+    def create(self):
+        new = NewTopic(self.topic, 6, 3, config={"min.insync.replicas": "2"})
         for future in self.admin.create_topics([new]).values():
             future.result()
+
+    def need_in_sync(self, count):
+        """Have the topic take messages only while so many replicas are in sync."""
+        entry = ConfigEntry("min.insync.replicas", str(count), incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, self.topic, incremental_configs=[entry])
+        for changed in self.admin.incremental_alter_configs([resource]).values():
+            changed.result()
+
+    def in_sync(self):
+        """The fewest replicas in sync that a partition of the topic has."""
+        found = self.admin.list_topics(self.topic, timeout=PATIENCE_S).topics[self.topic]
+        return min(len(partition.isrs) for partition in found.partitions.values())
 
     def write(self, files=1):
         for _ in range(files):
@@ -57,55 +73,58 @@ class Running:
     def failure(self):
         """The text of the next failure that is retried."""
         before = len(self.daemon.events("failed, starts again"))
-        return self.daemon.wait_for("failed, starts again", before + 1, seconds=120)[-1]["error"]
+        return self.daemon.wait_for("failed, starts again", before + 1)[-1]["error"]
 
-    def end(self, lost=0):
-        """The daemon ends well, and the topic has every change but those of the first `lost` files."""
-        deadline = time.monotonic() + 120
-        while sum(cycle["rows"] for cycle in self.daemon.events("cycle synced")) < self.files * ROWS_A_FILE:
-            assert time.monotonic() < deadline, "\n".join(self.daemon.lines[-20:])
-            assert self.daemon.running, "\n".join(self.daemon.lines[-20:])
-            time.sleep(0.2)
-        assert self.daemon.terminate() == 0, self.daemon.lines[-20:]
-        if not lost:
-            check(kafka_io.read_all(self.servers, [self.topic]), self.files * ROWS_A_FILE)
+    def check(self):
+        """All is synced, and the topic has every change but those that went with an earlier topic of its name."""
+        self.daemon.wait_for_rows(self.files * ROWS_A_FILE)
+        check(kafka_io.read_all(self.servers, [self.topic]), (self.files - self.first) * ROWS_A_FILE)
 
 
-def test_one_of_three_brokers_away_and_back(cluster, tmp_path, name):
-    running = Running(cluster, tmp_path, name)
+@pytest.fixture(scope="module")
+def running(cluster, tmp_path_factory):
+    """One daemon, which outlives each of these failures."""
+    begun = Running(cluster, tmp_path_factory.mktemp("failures"), f"t{uuid.uuid4().hex[:10]}")
+    with none_left():
+        yield begun
+        assert begun.daemon.terminate() == 0, begun.daemon.lines[-20:]
+
+
+def test_one_of_three_brokers_away_and_back(cluster, running):
     for node in cluster.nodes:  # each leads some of the partitions
         running.write()
         node.stop()
         running.write()
         time.sleep(2)
         node.start()
-    running.end()
+    running.check()
 
 
-def test_too_few_replicas_in_sync(cluster, tmp_path, name):
-    running = Running(cluster, tmp_path, name, replicas=3)
+def test_too_few_replicas_in_sync(cluster, running):
+    until(lambda: running.in_sync() == 3)
+    running.need_in_sync(3)
     cluster.nodes[2].stop()
-    time.sleep(12)  # until the controller has seen it
+    until(lambda: running.in_sync() == 2, "the controller has not seen it")
     running.write()
     error = running.failure()
     cluster.nodes[2].start()
-    running.end()
+    running.check()
+    running.need_in_sync(2)
     assert "has 2 of 3 replicas in sync, and min.insync.replicas is 3: start the brokers" in error
 
 
-def test_a_topic_is_deleted_under_us(cluster, tmp_path, name):
-    running = Running(cluster, tmp_path, name)
+def test_a_topic_is_deleted_under_us(running):
     for future in running.admin.delete_topics([running.topic]).values():
         future.result()
+    running.first = running.files
     running.write()
     error = running.failure()
     running.create()
-    running.end(lost=1)
+    running.check()
     assert f"the topic {running.topic} is not there any more: create it" in error
 
 
-def test_a_quota_slows_a_cycle_until_it_fails_and_is_named(cluster, tmp_path, name):
-    running = Running(cluster, tmp_path, name)
+def test_a_quota_slows_a_cycle_until_it_fails_and_is_named(cluster, running):
     entity = ("--entity-type", "clients", "--entity-default")
     cluster.configure(*entity, "--add-config", "producer_byte_rate=2000")  # a broker's, and a file has 200 kB
     try:
@@ -113,7 +132,7 @@ def test_a_quota_slows_a_cycle_until_it_fails_and_is_named(cluster, tmp_path, na
         error = running.failure()
     finally:
         cluster.configure(*entity, "--delete-config", "producer_byte_rate")
-    running.end()
+    running.check()
     assert "(a quota, a slow disk or network)" in error
 
 
@@ -130,7 +149,7 @@ def small_disk(path, megabytes):
         subprocess.run(["umount", "-l", str(path)], check=True)
 
 
-def test_the_disk_of_the_state_is_full(cluster, tmp_path, name):
+def test_the_disk_of_the_state_is_full(cluster, tmp_path, name, integrate_once):
     with small_disk(tmp_path / "state", 1):
         running = Running(cluster, tmp_path, name)
         filler = tmp_path / "state" / "filler"
@@ -143,5 +162,5 @@ def test_the_disk_of_the_state_is_full(cluster, tmp_path, name):
         assert "No space left on device" in failed["error"]
         assert "Traceback" not in "\n".join(running.daemon.lines)
         filler.unlink()
-        assert Daemon(running.channel, "--once").wait() == 0
+        integrate_once(running.channel)
         check(kafka_io.read_all(running.servers, [running.topic]), running.files * ROWS_A_FILE)

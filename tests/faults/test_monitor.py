@@ -1,17 +1,16 @@
 """A channel whose data fail, are mended, and that is resumed: log, heartbeat, state, metrics and page agree."""
 
 import json
-import subprocess
-import sys
-import time
 import urllib.error
 import urllib.request
 
 import pytest
 
-from tests.conftest import DATA, ROOT
+from integrator.run import resume
+from tests.conftest import DATA
 from tests.parts import channels, kafka_io
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 CHANGES = DATA / "changes.wal2json-v2.jsonl"
@@ -33,19 +32,8 @@ def put(home, text):
     path.rename(path.with_name("a.jsonl"))
 
 
-def until(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
-def run(command, channel):
-    words = [sys.executable, "run.py", command, "--channel", str(channel)]
-    return subprocess.run(words, cwd=ROOT, check=False, capture_output=True, text=True)
-
-
-def test_all_that_is_shown_of_a_failed_channel_agrees(broker, tmp_path, name):
+def test_all_that_is_shown_of_a_failed_channel_agrees(broker, tmp_path, name, command, monkeypatch):
+    monkeypatch.setattr(resume.resume, "__defaults__", (PATIENCE_S,))
     good, failing = (
         channels.shop(tmp_path / which, broker.servers, f"{name}.{which}") for which in ("good", "failing")
     )
@@ -67,7 +55,7 @@ def test_all_that_is_shown_of_a_failed_channel_agrees(broker, tmp_path, name):
     assert (failed["channel"], failed["kind"]) == ("failing", "data")
     heartbeat = tmp_path / "failing" / "state" / "failing" / "heartbeat.json"
     until(lambda: json.loads(heartbeat.read_text())["doing"] == "failed")
-    shown = run("state", failing).stdout
+    shown = command("state", "--channel", failing).out
     assert "failed since" in shown
     assert "(data), not mended, the owner of the source data must act" in shown
     status = {one["channel"]: one for one in json.loads(get(url + "status")[1])["channels"]}
@@ -81,17 +69,17 @@ def test_all_that_is_shown_of_a_failed_channel_agrees(broker, tmp_path, name):
     assert (get(url + "ready")[0], get(url + "health")[0]) == (503, 200)
 
     put(tmp_path / "failing", CHANGES.read_text())
-    resumed = run("resume", failing)
-    assert resumed.returncode == 0, resumed.stderr
-    assert "which had failed (data), starts again in process" in resumed.stdout
+    resumed = command("resume", "--channel", failing)
+    assert resumed.code == 0, resumed.err
+    assert "which had failed (data), starts again in process" in resumed.out
     daemon.wait_for("cycle synced", 2)
     until(lambda: get(url + "ready")[0] == 200)
     daemon.wait_for("failure mended")
-    assert "mended at" in run("state", failing).stdout
+    assert "mended at" in command("state", "--channel", failing).out
     assert "mended <time" in get(url)[1]
     until(lambda: 'integrator_lag_files{channel="failing"} 0.0' in get(url + "metrics")[1])
     assert daemon.terminate() == 0
     for which in ("good", "failing"):
         assert len(kafka_io.read_all(broker.servers, channels.shop_topics(f"{name}.{which}"))) == 2102
-    again = run("resume", failing)
-    assert (again.returncode, "no process integrates channel failing" in again.stderr) == (5, True)
+    again = command("resume", "--channel", failing)
+    assert (again.code, "no process integrates channel failing" in again.err) == (5, True)

@@ -15,10 +15,10 @@ def test_each_change_comes_once_from_a_copy_of_the_state(step, cores, real_broke
     restored_states.one_round(tmp_path, real_broker.servers, integrate_once, step, *cores, restored=True)
 
 
-def test_a_frozen_process_sends_nothing_twice_and_marks_no_cycle(real_broker, tmp_path):
+def test_a_frozen_process_sends_nothing_twice_and_marks_no_cycle(real_broker, tmp_path, integrate_once):
     """On a volume without locks it begins where another process has gone on since."""
     step = "before its shards are sent"
-    frozen_states.one_round(tmp_path, real_broker.servers, step, 2, 1, copied=False, later=True)
+    frozen_states.one_round(tmp_path, real_broker.servers, integrate_once, step, 2, 1, copied=False, later=True)
 
 
 def test_a_cycle_that_was_not_synced_is_the_same_on_other_cores(real_broker, tmp_path, integrate_once):

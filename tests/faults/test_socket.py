@@ -9,12 +9,13 @@ from tests.faults import socket_kills
 from tests.parts import kafka_io
 from tests.parts.brokers import free_port
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
 def test_no_line_is_lost_when_the_daemon_and_agents_are_killed(real_broker, tmp_path, name):
-    counted = socket_kills.run(real_broker.servers, tmp_path, name, 20_000, 3, 5)
+    counted = socket_kills.run(real_broker.servers, tmp_path, name, 20_000, 2, 5)
     assert counted["lines"] == 40_000
     assert counted["messages"] - counted["repeats"] == 40_000
 
@@ -26,8 +27,7 @@ def row(agent, k, **members):
 
 def answers(port, sender, lines):
     """What a sender of lines is answered; its acknowledged lines are those of the last number."""
-    with socket.create_connection(("127.0.0.1", port), 30) as connected:
-        connected.settimeout(60)
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connected:
         connected.sendall(b'{"hello":{"sender":"%s"}}\n' % sender.encode() + b"".join(lines))
         connected.shutdown(socket.SHUT_WR)
         return [json.loads(line) for line in connected.makefile("rb")]
@@ -37,7 +37,9 @@ WRONG = {"null": b"null\n", "an unknown table": row("b", 2, hvr_tbl_name="other"
 
 
 @pytest.mark.parametrize("tolerance", ["none", "all"])
-def test_a_wrong_line_of_one_sender_stops_neither_the_daemon_nor_other_senders(tolerance, broker, tmp_path, name):
+def test_a_wrong_line_of_one_sender_stops_neither_the_daemon_nor_other_senders(
+    tolerance, broker, tmp_path, name, integrate_once
+):
     port = free_port()
     path = socket_kills.channel_file(tmp_path, broker.servers, name, port)
     dead = f", deadletterqueue.topic.name: {name}.dead, deadletterqueue.topic.replication.factor: 1"
@@ -61,7 +63,7 @@ def test_a_wrong_line_of_one_sender_stops_neither_the_daemon_nor_other_senders(t
     finally:
         code = daemon.terminate()
     assert code == 0, daemon.lines[-20:]
-    assert Daemon(path, "--once").wait() == 0  # and what was received stops no later start
+    integrate_once(path)  # and what was received stops no later start
     after = [1, 3] if tolerance == "all" else [1]
     expected = {("a", k) for k in range(100)} | {(f"b{sender}", k) for sender in range(2) for k in after}
     rows = [json.loads(one.value) for one in kafka_io.read_all(broker.servers, [name])]

@@ -1,10 +1,13 @@
 """A real Spark standalone cluster: executors in processes of their own, which are killed, paused and come late."""
 
+import json
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 
+import psutil
 import pytest
 
 from integrator.contracts.recipe import Send
@@ -13,17 +16,31 @@ from integrator.run.state import shards
 from tests.conftest import DATA
 from tests.faults.cluster_campaign import SETTINGS, Sent
 from tests.parts import channels, kafka_io, rebuild
+from tests.parts.brokers import free_port
 from tests.parts.daemon import Daemon
 from tests.parts.spark_cluster import SparkCluster, family_of, send
+from tests.parts.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
+WORKERS = 2
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory):
+    with SparkCluster(tmp_path_factory.mktemp("spark")) as running:
+        yield running
+
 
 @pytest.fixture
-def cluster(tmp_path):
-    (tmp_path / "spark").mkdir()
-    with SparkCluster(tmp_path / "spark") as running:
-        yield running
+def cluster(processes):
+    """The module's cluster with two workers, and without the executors of the test before."""
+    while processes.workers() > WORKERS:
+        processes.kill_worker()
+    while processes.workers() < WORKERS:
+        processes.add_worker()
+    until(lambda: not processes.executors())
+    return processes
 
 
 def test_the_recorded_changes_go_through_a_cluster(cluster, broker, tmp_path, name):
@@ -40,39 +57,71 @@ def test_the_recorded_changes_go_through_a_cluster(cluster, broker, tmp_path, na
     assert rebuild.comparable(rebuild.rebuild(payloads)) == rebuild.comparable(rebuild.oracle(DATA / "final"))
 
 
-def pause_one_that_sends(cluster, daemon, sent):
-    """Pause an executor in the middle of a cycle, so that this fails; return its processes, and how many cycles there are.
+class Submitted(Daemon):
+    """A daemon by spark-submit, whose pages say which executors have tasks."""
 
-    The limit of the rate lets executors work little: the busiest one may have no task. Then the cycle is synced, and
-    another one is begun.
+    def __init__(self, channel, cluster):
+        self._cluster, self._pages = cluster, f"http://127.0.0.1:{(port := free_port())}/api/v1/applications"
+        pages = ["spark.ui.enabled=true", f"spark.ui.port={port}"]
+        super().__init__(channel, submit=True, master=cluster.master, spark=[*SETTINGS, *pages])
+
+    def _asked(self, path=""):
+        with urllib.request.urlopen(self._pages + path, timeout=PATIENCE_S) as answer:
+            return json.load(answer)
+
+    def sender(self):
+        """The process of an executor that has a task; waited for."""
+        [application] = self._asked()
+        found = []
+
+        def sends():
+            known = self._asked(f"/{application['id']}/executors")
+            at_work = [one["id"] for one in known if one["activeTasks"] and one["id"] != "driver"]
+            words = {one: one.cmdline() for one in self._cluster.executors()}
+            found.extend(one for one, said in words.items() if said[said.index("--executor-id") + 1] in at_work)
+            return found
+
+        until(sends, "no executor has a task")
+        return found[0]
+
+
+def pause_one_that_sends(daemon, sent):
+    """Pause an executor in the middle of a cycle, so that this fails; return its processes, and how many rows there are.
+
+    Its task may be another one, which keeps workers. Then the cycle is synced, and another one is begun.
     """
-    for cycles in (2, 3, 4):
+
+    def fails():
+        return bool(daemon.events("failed, starts again"))
+
+    for rows in (22_000, 42_000, 62_000):
         sent.write(20)
         time.sleep(7)  # in the middle of the cycle, which takes about 20 s
-        paused = family_of(cluster.busiest(3).pid)
+        paused = family_of(daemon.sender().pid)
         send(signal.SIGSTOP, paused)
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and len(daemon.events("cycle synced")) < cycles:
-            if daemon.events("failed, starts again"):
-                return paused, cycles
-            time.sleep(0.1)
-        assert time.monotonic() < deadline, daemon.lines[-20:]
+        until(lambda count=rows: fails() or daemon.rows() >= count, lambda: str(daemon.lines[-20:]))
+        if fails():
+            return paused, rows
         send(signal.SIGCONT, paused)
-        time.sleep(10)  # until it has found out that it is lost, and another one is in its place
+        time.sleep(10)  # until it has found out whether it is lost, and another one is in its place
     raise AssertionError(f"no executor that sends was found: {daemon.lines[-20:]}")
+
+
+def has_ended(process):
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
 def test_i3_a_paused_executor_sends_nothing_after_its_successor(delivery, cluster, broker, tmp_path, name):
     sent = Sent(broker, tmp_path, name, delivery)
-    daemon = Daemon(sent.channel, submit=True, master=cluster.master, spark=SETTINGS)
+    daemon = Submitted(sent.channel, cluster)
     daemon.wait_for("integrating")
     sent.write(2)
-    daemon.wait_for("cycle synced")
-    paused, cycles = pause_one_that_sends(cluster, daemon, sent)
-    daemon.wait_for("cycle synced", cycles, seconds=180)
+    daemon.wait_for_rows(2000)
+    paused, rows = pause_one_that_sends(daemon, sent)
+    daemon.wait_for_rows(rows)
     send(signal.SIGCONT, paused)
-    time.sleep(5)
+    until(lambda: all(map(has_ended, paused)), "it has not found out that it is lost")  # whatever it sent late is there
     assert daemon.terminate() == 0, daemon.lines[-20:]
     counted = sent.check()
     assert delivery == "at_least_once" or not counted["repeats"]
@@ -81,19 +130,17 @@ def test_i3_a_paused_executor_sends_nothing_after_its_successor(delivery, cluste
 @pytest.mark.parametrize("lost", ["executor", "worker"])
 def test_the_loss_of_an_executor_or_worker_is_retried(lost, cluster, broker, tmp_path, name):
     sent = Sent(broker, tmp_path, name, "exactly_once")
-    daemon = Daemon(sent.channel, submit=True, master=cluster.master, spark=SETTINGS)
+    daemon = Submitted(sent.channel, cluster)
     daemon.wait_for("integrating")
     sent.write(2)
-    daemon.wait_for("cycle synced")
+    daemon.wait_for_rows(2000)
     sent.write(8)
     time.sleep(3)
-    if lost == "executor":
-        send(signal.SIGKILL, family_of(cluster.busiest().pid))
-    else:
-        cluster.kill_worker(0)
-        send(signal.SIGKILL, family_of(cluster.busiest().pid))
+    if lost == "worker":
+        cluster.kill_worker()
+    send(signal.SIGKILL, family_of(daemon.sender().pid))
     cluster.add_worker()
-    daemon.wait_for("cycle synced", 2, seconds=180)
+    daemon.wait_for_rows(10_000)
     assert daemon.terminate() == 0, daemon.lines[-20:]
     assert not sent.check()["repeats"]
 
@@ -115,15 +162,15 @@ def test_executors_that_come_later_are_used(broker, tmp_path, name):
         daemon.wait_for("cycle synced")
         running.add_worker(cores=4)
         state = tmp_path / "state" / "shop"
-        deadline = time.monotonic() + 90
-        while (state / "cores").read_text() != "5":  # which the driver notes in each cycle
-            assert time.monotonic() < deadline
+
+        def noted():
             sent.write(1)
             time.sleep(2)
+            return (state / "cores").read_text() == "5"  # which the driver notes in each cycle
+
+        until(noted, lambda: str(daemon.lines[-5:]))
         sent.write(60)
-        while begun(broker, state).count != 5:
-            assert time.monotonic() < deadline + 60, daemon.lines[-5:]
-            time.sleep(0.05)
+        until(lambda: begun(broker, state).count == 5, lambda: str(daemon.lines[-5:]))
         assert daemon.terminate() == 0, daemon.lines[-20:]
         sent.check()
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fuzz.rejected import OF_LINES, check
 
-SEED, LINES = 20261124, 300
+SEED, LINES = 20261124, 150
 
 
 @pytest.mark.parametrize("setup", OF_LINES, ids=lambda setup: setup.name)

@@ -10,7 +10,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +19,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tests.parts.java import JVM_OPTIONS
+from tests.parts.waiting import until
 
 HERE = Path(__file__).parent
 LIBRARIES = HERE.parent.parent / "build" / "kafka-libs"
 VARIABLE = "INTEGRATOR_TEST_BROKERS"
-READY_S = 60
 
 
 @dataclass
@@ -225,15 +224,14 @@ log.index.size.max.bytes={INDEX_BYTES}
 
     def wait(self) -> None:
         """Wait until it answers."""
-        deadline = time.monotonic() + READY_S
-        while time.monotonic() < deadline:
-            try:
-                AdminClient({"bootstrap.servers": self.servers, "log_level": 0}).list_topics(timeout=2)
-            except KafkaException:
-                time.sleep(0.2)
-            else:
-                return
-        raise RuntimeError((self._directory / "log").read_text()[-4000:])
+        until(self._answers, lambda: (self._directory / "log").read_text()[-4000:])
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, (self._directory / "log").read_text()[-4000:]
+        with contextlib.suppress(KafkaException):
+            AdminClient({"bootstrap.servers": self.servers, "log_level": 0}).list_topics(timeout=2)
+            return True
+        return False
 
     def stop(self) -> None:
         if self._process is not None:

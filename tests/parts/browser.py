@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.parts.waiting import PATIENCE_S
+
 MORE: list[str] = []
 """Further words of the browser's command line."""
 _FORMAT = (8, 2, 0, 0, 0)
@@ -30,7 +32,9 @@ def shown(url: str, picture: Path, width: int = 1200, height: int = 900) -> str:
     command = [program(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-sync"]
     command += [f"--user-data-dir={picture.parent}/profile", f"--window-size={width},{height}"]
     for last in ([f"--screenshot={picture}"], ["--dump-dom"]):
-        done = subprocess.run([*command, *MORE, *last, url], check=False, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [*command, *MORE, *last, url], check=False, capture_output=True, text=True, timeout=PATIENCE_S
+        )
         assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 

@@ -9,13 +9,15 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
 
+from tests.parts.waiting import PATIENCE_S, until
+
 ROOT = Path(__file__).parent.parent.parent
+_started: list[Daemon] = []
 
 
 class Daemon:
@@ -48,34 +50,50 @@ class Daemon:
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        _started.append(self)
 
     def _read(self) -> None:
+        """Read until the last of its processes has ended: one may outlive the driver, and still holds the pipe."""
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.lines.append(line.rstrip("\n"))
+        with self._process.stdout as said:
+            for line in said:
+                self.lines.append(line.rstrip("\n"))
 
     def events(self, name: str) -> list[dict]:
         events = [json.loads(line) for line in list(self.lines) if line.startswith("{")]
         return [event for event in events if event["event"] == name]
 
-    def wait_for(self, name: str, count: int = 1, seconds: float = 90) -> list[dict]:
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and self._process.poll() is None:
-            found = self.events(name)
-            if len(found) >= count:
-                return found
-            time.sleep(0.05)
-        raise AssertionError(f"no {name!r} within {seconds} s: " + "\n".join(self.lines[-30:]))
+    def wait_for(self, name: str, count: int = 1, seconds: float = PATIENCE_S) -> list[dict]:
+        """Wait until its log has so many events of that name; return them. Fails where it ends before."""
 
-    def terminate(self, seconds: float = 60) -> int:
+        def told() -> str:
+            return f"no {name!r}: " + "\n".join(self.lines[-30:])
+
+        until(lambda: len(self.events(name)) >= count or not self.running, told, seconds)
+        found = self.events(name)
+        assert len(found) >= count, told()
+        return found
+
+    def wait_for_rows(self, count: int) -> None:
+        """Wait until so many rows are in synced cycles. Fails where it ends before."""
+
+        def told() -> str:
+            return f"not {count} rows in synced cycles: " + "\n".join(self.lines[-30:])
+
+        until(lambda: self.rows() >= count or not self.running, told)
+        assert self.rows() >= count, told()
+
+    def rows(self) -> int:
+        """How many rows are in synced cycles."""
+        return sum(cycle["rows"] for cycle in self.events("cycle synced"))
+
+    def terminate(self, seconds: float = PATIENCE_S) -> int:
         self._process.send_signal(signal.SIGTERM)
         return self.wait(seconds)
 
-    def wait(self, seconds: float = 120) -> int:
+    def wait(self, seconds: float = PATIENCE_S) -> int:
         code = self._process.wait(seconds)
-        self._reader.join(10)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        self._reader.join(seconds)
         return code
 
     def kill_jvm(self) -> None:
@@ -134,3 +152,16 @@ class Daemon:
     @property
     def running(self) -> bool:
         return self._process.poll() is None
+
+
+@contextlib.contextmanager
+def none_left() -> Iterator[None]:
+    """kill -9 of what was started within and still runs: it would take the time of the tests after it, and warn in them."""
+    before = len(_started)
+    try:
+        yield
+    finally:
+        while len(_started) > before:
+            left = _started.pop()
+            if left.running:
+                left.kill(everything=True)

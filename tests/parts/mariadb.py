@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.parts.brokers import free_port
+from tests.parts.waiting import PATIENCE_S
 
 HOST = "127.0.0.1"
 USER = PASSWORD = "cdc"
 PROGRAMS = ("mariadb-install-db", "mariadbd", "mariadb", "mariadb-dump")
 OWNERS = ("mysql", "nobody")
-READY_S = 60
 SETTINGS = f"""
 [mariadbd]
 bind_address = {HOST}
@@ -158,7 +158,7 @@ def _started(words: list[str], directory: Path, owner: pwd.struct_passwd | None)
 
 
 def _until_ready(server: MariaDb, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + READY_S
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             server.sql("select 1")

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from tests.parts.brokers import LIBRARIES
+from tests.parts.waiting import PATIENCE_S
 
 PROGRAM = Path(__file__).parent / "node"
 INSTALLED = LIBRARIES.parent / "node-consumer"
@@ -40,7 +41,7 @@ def consume(brokers: str, registry: str, kind: str, topic: str, count: int) -> l
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     assert len(done.stdout.splitlines()) == count, done.stdout + done.stderr[-4000:]

@@ -2,12 +2,12 @@
 
 import json
 import socket
-import time
 
 from integrator.sources.sockets.endpoint import Endpoint, Limits
 from integrator.sources.sockets.line_gate import LineGate
 from integrator.sources.sockets.receiver import Receiver
 from integrator.sources.sockets.spool import Spool
+from tests.parts.waiting import PATIENCE_S, until
 
 
 class Receiving:
@@ -30,26 +30,20 @@ class Receiving:
         self.spool.close()
 
     def connect(self):
-        connected = socket.create_connection(("127.0.0.1", self.receiver.port), 30)
-        connected.settimeout(30)
-        return connected
+        return socket.create_connection(("127.0.0.1", self.receiver.port), PATIENCE_S)
 
     def lines(self, sender=None):
         paths = sorted(self.directory.glob("[0-9]*.jsonl"))
         chosen = [path for path in paths if sender is None or f".{sender}." in path.name]
         return [json.loads(line) for path in chosen for line in path.read_text().splitlines() if line.strip()]
 
-    def wait_for(self, count, seconds=30):  # a disk that is busy syncs slowly
-        until = time.monotonic() + seconds
-        while len(self.lines()) < count and time.monotonic() < until:
-            time.sleep(0.01)
+    def wait_for(self, count):
+        until(lambda: len(self.lines()) >= count, lambda: f"not {count} lines: {self.lines()}")
         return self.lines()
 
     def refused(self):
         path = self.directory / "refused.jsonl"
-        until = time.monotonic() + 30
-        while not path.exists() and time.monotonic() < until:
-            time.sleep(0.01)
+        until(path.exists, f"there is no {path}")
         return [json.loads(line) for line in path.read_text().splitlines()]
 
 

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +16,12 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 
 from tests.parts.brokers import LIBRARIES, free_port
 from tests.parts.java import JVM_OPTIONS
+from tests.parts.waiting import until
 
 VARIABLE = "INTEGRATOR_TEST_REGISTRY"
 VERSION = "3.0.9"
 """The newest of Apicurio in Maven Central that runs on Java 17."""
 DIRECTORY = LIBRARIES.parent / f"apicurio-{VERSION}"
-READY_S = 90
 
 
 @dataclass
@@ -95,16 +94,15 @@ class Server:
         command = ["java", *JVM_OPTIONS, "-Xmx512m", "-XX:+UseSerialGC", *settings, "-jar", str(self._runner)]
         with (self._directory / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._directory)
-        client = SchemaRegistryClient.new_client({"url": self.url, "max.retries": 0})
-        deadline = time.monotonic() + READY_S
-        while time.monotonic() < deadline:
-            try:
-                client.get_subjects()
-            except Exception:  # noqa: BLE001 - until it answers, it fails in many ways
-                time.sleep(0.2)
-            else:
-                return
-        raise RuntimeError((self._directory / "log").read_text()[-4000:])
+        until(self._answers, lambda: (self._directory / "log").read_text()[-4000:])
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self._directory / "log").read_text()[-4000:]
+        with contextlib.suppress(Exception):  # until it answers, it fails in many ways
+            SchemaRegistryClient.new_client({"url": self.url, "max.retries": 0}).get_subjects()
+            return True
+        return False
 
     def stop(self) -> None:
         if self._process is not None:

@@ -9,15 +9,14 @@ import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pyspark
 
 from integrator.run.spark import class_archive
+from tests.parts.waiting import until
 
 HOME = Path(pyspark.__file__).parent
-READY_S = 60
 JAVA_OPTIONS = f"-XX:TieredStopAtLevel=1 {class_archive.options()}"
 """These processes live for seconds, most of which is their start: they have no second compiler, and archived classes."""
 
@@ -31,7 +30,7 @@ class SparkCluster:
         self.master = f"spark://127.0.0.1:{self._port}"
         self._processes: list[subprocess.Popen[bytes]] = []
         self._start("master.Master", "--port", str(self._port), "--webui-port", "0", log="master")
-        _wait(lambda: _listens(self._port), "the master does not listen")
+        until(lambda: _listens(self._port), "the master does not listen")
         for _ in range(workers):
             self.add_worker()
 
@@ -50,7 +49,7 @@ class SparkCluster:
         )
         self._start("worker.Worker", *words, self.master, log=f"worker-{number}")
         log = self._directory / f"worker-{number}.log"
-        _wait(lambda: "Successfully registered" in log.read_text(), "a worker does not register")
+        until(lambda: "Successfully registered" in log.read_text(), "a worker does not register")
 
     def _start(self, kind: str, *words: str, log: str) -> None:
         environment = {
@@ -81,10 +80,15 @@ class SparkCluster:
         time.sleep(seconds)
         return max(before, key=lambda pair: _cpu(pair[0]) - pair[1])[0]
 
-    def kill_worker(self, number: int = 0) -> None:
-        """kill -9 of a worker; its executors end when they find out."""
-        self._processes[1 + number].kill()
-        self._processes[1 + number].wait()
+    def kill_worker(self) -> None:
+        """kill -9 of the first worker that runs; its executors end when they find out."""
+        worker = next(one for one in self._processes[1:] if one.poll() is None)
+        worker.kill()
+        worker.wait()
+
+    def workers(self) -> int:
+        """How many workers run."""
+        return sum(one.poll() is None for one in self._processes[1:])
 
     def lose_worker(self, draw: random.Random) -> None:
         """kill -9 of one of the workers that run, and of its executors; another one takes its place."""
@@ -141,11 +145,3 @@ def _free_port() -> int:
 def _listens(port: int) -> bool:
     with socket.socket() as one:
         return one.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _wait(ready: Any, text: str) -> None:
-    deadline = time.monotonic() + READY_S
-    while not ready():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{text} within {READY_S} s")
-        time.sleep(0.2)

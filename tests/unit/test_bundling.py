@@ -8,7 +8,7 @@ import json
 import fastavro
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -225,7 +225,6 @@ def recipes(tmp_path_factory):
     return of
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     mode=st.sampled_from(["CHANGE", "TRANSACTION", "THRESHOLD"]),
     threshold=st.integers(4096, 9000),

@@ -58,7 +58,7 @@ def serving(give):
         thread.join()
 
 
-def made(directory, url, words="", kafka=""):
+def made(directory, url, words="", kafka="", seconds=60):
     (directory / "t.sql").write_text("create table t(id int primary key, v text);")
     (directory / "in").mkdir(exist_ok=True)
     (directory / "c.yaml").write_text(
@@ -68,7 +68,7 @@ state: {directory}/state
 locations:
   src: {{class: files, path: {directory}/in, dialect: hvr}}
   kaf: {{class: kafka, Kafka_Brokers: [localhost], Kafka_Schema_Registry: "{url}", Kafka_Schema_User: me,
-    Kafka_Schema_Registry_Password: {PASSWORD}, Schema_Registry: {{Retries: 0, Timeout_Seconds: 1{words}}}{kafka}}}
+    Kafka_Schema_Registry_Password: {PASSWORD}, Schema_Registry: {{Retries: 0, Timeout_Seconds: {seconds}{words}}}{kafka}}}
 tables: [{directory}/t.sql]
 """
     )
@@ -120,14 +120,15 @@ def failing(message, status=500):
     return lambda handler: handler.answer(json.dumps({"error_code": 1, "message": message}).encode(), status)
 
 
+NO_END = "no whole answer within 1 s"
 NO_ID = "ids are whole numbers from 1 to 2147483647"
 CASES = {
     "an answer without end": (endless, "more than 16,777,216 bytes"),
     "an error without end": (lambda handler: endless(handler, 500), "more than 16,777,216 bytes"),
     "a packed answer": (packed, "more than 16,777,216 bytes"),
-    "bytes that drip": (dripping_body, "no whole answer within 1 s"),
-    "headers that drip": (dripping_head, "no whole answer within 1 s"),
-    "news of a work that goes on": (informing, "no whole answer within 1 s"),
+    "bytes that drip": (dripping_body, NO_END),
+    "headers that drip": (dripping_head, NO_END),
+    "news of a work that goes on": (informing, NO_END),
     "a negative id": (of_id(-1), f"gave the id -1; {NO_ID}"),
     "the id 0": (of_id(0), NO_ID),
     "a boolean": (of_id(True), NO_ID),
@@ -149,11 +150,12 @@ CASES = {
 @pytest.mark.parametrize(("give", "problem"), CASES.values(), ids=CASES)
 def test_a_hostile_registry_is_an_error(give, problem, run, tmp_path):
     with serving(give) as (url, _):
-        channel = made(tmp_path, url, ", Auto_Register: false")
+        seconds = 1 if problem == NO_END else 60  # a busy machine may take long for an answer that has an end
+        channel = made(tmp_path, url, ", Auto_Register: false", seconds=seconds)
         started = time.monotonic()
         with pytest.raises(EnvironmentFault) as raised:
             run(channel)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60  # some of these answers have no end
     text = str(raised.value)
     assert problem in text
     assert len(text) < 3000

@@ -12,6 +12,7 @@ from integrator.errors import EnvironmentFault, ProcessLate, ProcessLost
 from integrator.run.gate import CycleGate, Ended
 from integrator.run.job import Job
 from integrator.run.state.directory import State
+from tests.parts.waiting import PATIENCE_S
 
 
 class Query:
@@ -40,7 +41,7 @@ def test_the_heart_beats_while_the_last_cycle_is_integrated(tmp_path):
     """A cycle may wait minutes for a broker that is away: a supervisor must not take the daemon for dead."""
     begun, over, beats = threading.Event(), threading.Event(), []
     gate = CycleGate(lambda: False)
-    integrate = gate.around(lambda *_: begun.set() or over.wait(10))
+    integrate = gate.around(lambda *_: begun.set() or over.wait(PATIENCE_S))
     cycle = threading.Thread(target=integrate, args=(None, 1))
     cycle.start()
     begun.wait()

@@ -24,6 +24,7 @@ from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice
 from integrator.transform.key_hash import canonical
 from tests.parts import pure
+from tests.parts.waiting import PATIENCE_S
 
 MOMENT = datetime(2026, 1, 1, tzinfo=timezone.utc)
 CANONICAL = [
@@ -152,7 +153,7 @@ def test_i3_a_successor_waits_for_tasks_that_still_send(tmp_path):
     ready, leave = context.Event(), context.Event()
     sender = context.Process(target=hold, args=(str(tmp_path), ready, leave))
     sender.start()
-    assert ready.wait(30)
+    assert ready.wait(PATIENCE_S)
     with pytest.raises(EnvironmentFault, match="still sending"):
         state.lock("shop", 0.2)
     leave.set()
@@ -164,7 +165,7 @@ def test_i3_a_successor_waits_for_tasks_that_still_send(tmp_path):
 def hold(directory, ready, leave):
     with sending(directory):
         ready.set()
-        leave.wait(30)
+        leave.wait(PATIENCE_S)
 
 
 def report(sent, acknowledged, error=None, summaries=()):

@@ -19,9 +19,8 @@ from integrator.monitor.server import serving
 from integrator.run.seen.failures import Failures
 from tests.conftest import ROOT
 from tests.parts.brokers import free_port
+from tests.parts.waiting import PATIENCE_S
 from tests.unit.test_monitor import cycle, made
-
-SECONDS = 60
 
 
 class Prometheus:
@@ -59,7 +58,7 @@ rule_files: [alerts.yml]
             return json.load(answer)["data"]
 
     def _until(self, look):
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             try:
                 if found := look():

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from tests.conftest import ROOT
+from tests.parts.waiting import PATIENCE_S
 
 WITHOUT_SPARK = (
     "import sys; from integrator.run.spark import scratch; print(scratch.directory(), flush=True); sys.stdin.read()"
@@ -55,18 +56,18 @@ def start(tmp_path):
     for process in started:
         process.stdin.close()
         process.stdout.close()
-        process.wait(60)
+        process.wait(PATIENCE_S)
 
 
 def kill(process):
     for one in [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]:
         one.send_signal(signal.SIGKILL)
-    process.wait(60)
+    process.wait(PATIENCE_S)
 
 
 def end(process):
     process.stdin.close()
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
 
 
 def test_a_start_removes_what_killed_processes_left_and_nothing_else(start, tmp_path):

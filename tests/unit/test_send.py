@@ -19,6 +19,7 @@ from integrator.cli.send import How, Target, send
 from integrator.errors import DataError, EnvironmentFault
 from tests.parts import postgres
 from tests.parts.receiving import Receiving, records
+from tests.parts.waiting import PATIENCE_S, until
 
 ONCE = How(follow=False)
 
@@ -46,7 +47,7 @@ def following(path, receiving, sender="s", *, remove=False):
         yield errors
     finally:
         ended.set()
-        thread.join(30)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()
 
 
@@ -183,10 +184,8 @@ def test_rotated_files_are_removed_once_they_are_received(tmp_path):
             rotate(path)
             with path.open("ab") as file:
                 file.write(records(5, 5 * turn + 1))
-        until = time.monotonic() + 30
-        while len(there := sorted(one.name for one in tmp_path.glob("wal*"))) > 3 and time.monotonic() < until:
-            time.sleep(0.01)
-        assert there == ["wal.jsonl", "wal.jsonl.note", "wal.jsonl.s.sent"]
+        until(lambda: len([*tmp_path.glob("wal*")]) <= 3)
+        assert sorted(one.name for one in tmp_path.glob("wal*")) == ["wal.jsonl", "wal.jsonl.note", "wal.jsonl.s.sent"]
         assert numbers(receiving, 20) == list(range(1, 21))
 
 
@@ -196,9 +195,7 @@ def test_a_file_that_is_cut_without_a_copy_is_an_error_with_the_last_line(tmp_pa
     with Receiving(tmp_path / "spool") as receiving, following(path, receiving) as errors:
         assert numbers(receiving, 5) == [1, 2, 3, 4, 5]
         path.write_bytes(records(50, 6))
-        until = time.monotonic() + 30
-        while not errors and time.monotonic() < until:
-            time.sleep(0.01)
+        until(lambda: errors)
         assert "was cut or written over after line 5, and no file beside it" in str(errors[0])
 
 
@@ -214,10 +211,7 @@ def test_a_rotated_file_that_is_packed_is_waited_for(tmp_path):
         packed.write_bytes(b"packed")
         path.write_bytes(records(2, 6))
         with following(path, receiving):
-            until = time.monotonic() + 30
-            while not any(one["event"] == "waits" and "wal.jsonl.1.gz: is packed" in one["reason"] for one in logs):
-                assert time.monotonic() < until
-                time.sleep(0.01)
+            until(lambda: any(one["event"] == "waits" and "wal.jsonl.1.gz: is packed" in one["reason"] for one in logs))
             assert len(receiving.lines()) == 3
             (tmp_path / "wal.jsonl.1").write_bytes(records(2, 4))
             packed.unlink()
@@ -256,10 +250,7 @@ def test_a_refusal_that_passes_is_tried_again(what, tmp_path):
             other.sendall(b'{"n":0}\n')
             receiving.wait_for(1)
         with following(path, receiving) as errors:
-            until = time.monotonic() + 30
-            while not any(reason in str(one.get("error")) for one in logs):
-                assert time.monotonic() < until, (errors, logs)
-                time.sleep(0.01)
+            until(lambda: any(reason in str(one.get("error")) for one in logs), lambda: str((errors, logs)))
             other.close()
             with path.open("ab") as file:
                 file.write(records(3, 4))
@@ -273,9 +264,7 @@ def test_it_ends_when_it_is_asked_to_though_the_receiver_has_no_room(tmp_path, m
     path.write_bytes(records(1_500_000))
     with Receiving(tmp_path / "spool", spool_bytes=1_000_000, segment_bytes=200_000) as receiving:
         with following(path, receiving) as errors:
-            until = time.monotonic() + 30
-            while receiving.spool.waiting_bytes <= 1_000_000 and time.monotonic() < until:
-                time.sleep(0.05)
+            until(lambda: receiving.spool.waiting_bytes > 1_000_000)
             time.sleep(1)
         assert not errors
 
@@ -369,9 +358,7 @@ def test_what_pg_recvlogical_writes_is_followed_through_rotations_and_kills(tmp_
             "1",
         ]
         made = subprocess.Popen([*words, *(word for option in options for word in ("-o", option))])
-        until = time.monotonic() + 30
-        while not path.exists() and time.monotonic() < until:
-            time.sleep(0.01)
+        until(path.exists)
         return made
 
     def keys(receiving):
@@ -384,9 +371,7 @@ def test_what_pg_recvlogical_writes_is_followed_through_rotations_and_kills(tmp_
         with following(path, receiving, remove=True) as errors:
             for turn in range(6):
                 server.psql(f"insert into t select generate_series({10 * turn}, {10 * turn + 9})")
-                until = time.monotonic() + 30
-                while len(keys(receiving)) < 10 * turn + 10 and time.monotonic() < until:
-                    time.sleep(0.05)
+                until(lambda count=10 * turn + 10: len(keys(receiving)) >= count)
                 assert keys(receiving) == [*range(10 * turn + 10)], errors
                 if turn % 3 == 2:
                     capture.kill()

@@ -31,6 +31,7 @@ from integrator.sources.sockets.spool import Spool, number_of
 from integrator.sources.sockets.spooled import Spooled, context_of
 from tests.parts import certificates, pure
 from tests.parts.receiving import Receiving, records
+from tests.parts.waiting import PATIENCE_S, until
 
 OLD, NEW = b'{"hvr_op":4,"hvr_tx_seq":"1","k":1}\n', b'{"hvr_op":2,"hvr_tx_seq":"1","k":1}\n'
 
@@ -203,10 +204,10 @@ def test_silent_connections_keep_no_sender_out(what, tmp_path):
         for one in silent[:44]:  # 16 may wait
             with suppress(ConnectionResetError) if told is None else contextlib.nullcontext():
                 assert one.recv(1000) == (b"" if told is None else json.dumps(told).encode() + b"\n")
-        until = time.monotonic() + 10
-        while len([*Path("/proc/self/fd").iterdir()]) - before > 60 + 16:
-            assert time.monotonic() < until, "connections that are refused are still open"
-            time.sleep(0.01)
+        until(
+            lambda: len([*Path("/proc/self/fd").iterdir()]) - before <= 60 + 16,
+            "connections that are refused are still open",
+        )
         with shaken(receiving.connect(), theirs) if tls else receiving.connect() as sender:
             sender.sendall(b'{"hello":{"sender":"a","secret":"s3cret"}}\n{"n":1}\n')
             assert json.loads(sender.makefile("rb").readline()) == {"received": 0}
@@ -340,11 +341,13 @@ def test_senders_wait_while_too_much_waits_to_be_sent(tmp_path):
         assert not done.wait(1.0)
         spooled = sum(path.stat().st_size for path in tmp_path.glob("*"))
         assert spooled < 200_000 + 2 * 256 * 1024 + 50_000
-        until = time.monotonic() + 60
-        while receiving.spool.received("anonymous-1") < 1_250_000 and time.monotonic() < until:
+
+        def taken():
             receiving.spool.synced([path.name for path in tmp_path.glob("[0-9]*")])
-            time.sleep(0.01)
-        thread.join(5)
+            return receiving.spool.received("anonymous-1") == 1_250_000
+
+        until(taken)
+        thread.join(PATIENCE_S)
     assert [line["n"] for line in receiving.lines()] == list(range(1, 1_250_001))
 
 
@@ -415,10 +418,7 @@ def test_the_spool_is_bounded_whatever_comes_and_how_often(tmp_path):
             with receiving.connect() as sender, suppress(OSError):
                 sender.settimeout(0.2)
                 sender.sendall(b'{"hello":{"sender":"s%d"}}\n' % (turn % 4) + (NEW + OLD) * 3000)
-        until = time.monotonic() + 30
-        while receiving.spool.waiting_bytes <= limits["spool_bytes"]:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        until(lambda: receiving.spool.waiting_bytes > limits["spool_bytes"])
         answer = b""
         while not answer:  # who says hello is answered, though there is no room for lines
             with receiving.connect() as last, suppress(ConnectionError):  # refused while others are being accepted
@@ -549,9 +549,9 @@ def test_closing_while_a_sender_streams(turn, tmp_path):
     time.sleep(0.05 + 0.02 * turn)
     closing = threading.Thread(target=receiving.__exit__)
     closing.start()
-    closing.join(5)
+    closing.join(PATIENCE_S)
     ended.set()
-    thread.join(5)
+    thread.join(PATIENCE_S)
     assert not closing.is_alive()
 
 
@@ -564,14 +564,12 @@ def test_we_connect_again_and_again_and_end_when_we_are_stopped(tmp_path):
         for number in (1, 2):
             connected, _ = server.accept()
             connected.sendall(records(1, number))
-            until = time.monotonic() + 30
-            while spool.received("anonymous-1") < number and time.monotonic() < until:
-                time.sleep(0.01)
+            until(lambda number=number: spool.received("anonymous-1") >= number)
             if number == 1:
                 connected.close()
         closing = threading.Thread(target=receiver.close)
         closing.start()
-        closing.join(5)
+        closing.join(PATIENCE_S)
         connected.close()
         spool.close()
         assert not closing.is_alive()

@@ -15,9 +15,9 @@ from integrator.run.spark import starting
 from integrator.run.spark.failures import classify
 from integrator.sources.files.listing import Listing
 from integrator.sources.stream import _source_of
+from tests.parts.waiting import PATIENCE_S, until
 
 LISTING = Listing(".", "*", (), "name")
-PATIENCE_S = 10
 
 
 class Query:
@@ -54,10 +54,8 @@ class Starts:
         self.beats += 1
 
     def wait_for(self, queries: int) -> None:
-        until = time.monotonic() + PATIENCE_S
-        while len(self.queries) < queries and time.monotonic() < until:
-            time.sleep(0.01)
-        time.sleep(0.3)
+        until(lambda: len(self.queries) >= queries)
+        time.sleep(0.3)  # another one would start now
         assert len(self.queries) == queries
 
     def join(self) -> None:
@@ -84,9 +82,7 @@ def test_a_stream_whose_end_is_asked_for_while_it_waits_is_not_started() -> None
     starts = Starts(starting.AT_ONCE + 1)
     starts.wait_for(starting.AT_ONCE)
     starts.ending = True
-    until = time.monotonic() + PATIENCE_S
-    while not starts.returned and time.monotonic() < until:
-        time.sleep(0.01)
+    until(lambda: starts.returned)
     assert starts.returned == [None]
     for query in starts.queries:
         query.isActive = False

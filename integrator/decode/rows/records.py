@@ -58,10 +58,14 @@ class Records:
     database: pa.Array | None = None
 
     @cached_property
+    def letters(self) -> npt.NDArray[np.uint32]:
+        """The letters of the actions as numbers, which are compared in less time than texts."""
+        return np.ascontiguousarray(self.action, "U1").view(np.uint32)
+
+    @cached_property
     def operation(self) -> npt.NDArray[np.int8]:
         """The operation of each record's row, of an update its after image's; -1 where it makes none."""
-        letters = np.ascontiguousarray(self.action, "U1").view(np.uint32)
-        return np.asarray(_OF_LETTER[letters], np.int8)
+        return np.asarray(_OF_LETTER[self.letters], np.int8)
 
     @cached_property
     def row_counts(self) -> Ints:
@@ -93,7 +97,7 @@ def change_rows(
 ) -> tuple[ChangeBatch, dict[str, int], dict[str, int]]:
     """Return the change rows, and what was counted and not sent: rows, and values of unknown columns."""
     ignored = Counter(records.ignored)
-    messages = int((records.action == "M").sum())
+    messages = int((records.letters == ord("M")).sum())
     if messages:
         ignored["logical messages"] += messages
     counts = records.row_counts

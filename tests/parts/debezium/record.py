@@ -22,13 +22,13 @@ from pathlib import Path
 
 from tests.parts import postgres
 from tests.parts.brokers import LIBRARIES
+from tests.parts.waiting import PATIENCE_S
 
 HERE = Path(__file__).parent
 DATA = HERE.parent.parent / "data" / "debezium"
 JARS = LIBRARIES.parent / "debezium-libs"
 PREFIX = "shop"
 """Debezium's topic.prefix, and its name for the source."""
-READY_S, DONE_S = 120, 180
 END = "end-of-recording"
 
 ALWAYS = {"topic.prefix": PREFIX, "schema.include.list": "public", "skipped.operations": "none"}
@@ -131,13 +131,13 @@ def capture(
             [*java, "-cp", class_path, str(HERE / "Record.java"), *where, *words], stdout=errors, stderr=errors
         )
         try:
-            deadline = time.monotonic() + READY_S
+            deadline = time.monotonic() + PATIENCE_S
             while not streams():
                 if process.poll() is not None or time.monotonic() > deadline:
                     raise RuntimeError(f"{log.stem} does not stream: {log.read_text(errors='replace')[-4000:]}")
                 time.sleep(0.2)
             change()
-            code = process.wait(DONE_S)
+            code = process.wait(PATIENCE_S)
         finally:
             process.kill()
             process.wait()
