@@ -151,7 +151,7 @@ def test_gaps_of_compaction_are_no_error(servers, consumer, name):
         producer.produce(name, b"x", key=b"last")
         producer.flush()
     offsets = [row[0] for row in expected]
-    gap = max(itertools.pairwise(offsets), key=lambda pair: pair[1] - pair[0])
+    gap = max(itertools.pairwise([-1, *offsets]), key=lambda pair: pair[1] - pair[0])
     assert gap[1] - gap[0] > 1
     assert rows_of(consumer.read(Range(name, 0, 0, offsets[-1] + 1))) == expected
     assert rows_of(consumer.read(Range(name, 0, gap[0] + 1, gap[1]))) == []
