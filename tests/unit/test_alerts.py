@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from integrator.errors import ConfigurationError, DataError, Defect, DeliveryError, EnvironmentFault
+from integrator.monitor.backlog import Lag
 from integrator.monitor.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +45,7 @@ def test_the_end_of_a_process_is_an_alert_that_says_what_follows_from_its_exit_c
 
 def test_each_metric_of_the_rules_is_there():
     metrics = Metrics()
-    metrics.begin("a", lambda: (0, 0))
+    metrics.begin("a", Lag)
     metrics.beat("a", "failed", 0)
     named = set(re.findall(r"integrator_[a-z_]+", RULES.read_text()))
     assert named
