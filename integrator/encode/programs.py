@@ -105,7 +105,11 @@ def row_program_of(table: TableRecipe, unnamed: TableRecipe, channel: Recipe) ->
     key = table.key if layout.envelope else ()
     keys = {column.name for column in table.message_key.columns}
     keys |= {field.name for field in table.fields if field.column in key}
-    computed = tuple(f for f, is_own in zip(table.fields, own, strict=True) if not is_own or f.name in keys)
+    computed = tuple(
+        replace(field, type=_of_any_length(field.type)) if is_own and field.type == types[field.source or ""] else field
+        for field, is_own in zip(table.fields, own, strict=True)
+        if not is_own or field.name in keys
+    )
     given = _given(table, parts, computed)
     if any(source in captured and name != source for name, source in given):
         return None  # the key's hash is of what is captured, and not of what that is made of

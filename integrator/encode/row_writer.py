@@ -23,7 +23,7 @@ from integrator.encode.row_members import BesideByNumber, Members, WrittenColumn
 from integrator.encode.row_program import ROW, RowProgram, before_images
 from integrator.engine import rows as engine
 from integrator.engine.arrays import Ints, Mask
-from integrator.formats.records import Arrays, Beside, InvalidValue, Missing, UnsupportedValue, write_records
+from integrator.formats.records import Arrays, Beside, InvalidValue, Missing, UnsupportedValue, at_column, write_records
 from integrator.transform.columns import NULL_REFUSED
 
 _Column = tuple[int, str]
@@ -120,8 +120,8 @@ class RowWriter:
     def _written_field(self, written: WrittenColumns, name: str, writer: Writer, values: Arrays) -> tuple[int, Beside]:
         try:
             return written.add(writer, values[name])
-        except InvalidValue as error:
-            raise UnsupportedValue(name, error.index, str(error)) from None
+        except (InvalidValue, UnsupportedValue) as error:
+            raise at_column(name, error) from None
 
     def _written_columns(self, written: WrittenColumns, members: Members, kept: Ints) -> tuple[Ints, BesideByNumber]:
         """Write the columns that are only written.
@@ -152,26 +152,26 @@ class RowWriter:
             values = pc.if_else(pa.array(self._of_columns(self._truncates, of_same)), None, values)
         try:
             return written.add(writer, values)
-        except InvalidValue:
+        except (InvalidValue, UnsupportedValue):
             sent = np.zeros(len(self.rows), bool)
             sent[kept] = True
         try:
             return written.add(writer, pc.if_else(pa.array(self._of_columns(sent, of_same)), values, None))
-        except InvalidValue as error:
+        except (InvalidValue, UnsupportedValue) as error:
             place = int(np.searchsorted(np.cumsum(same.size), error.index, side="right"))
             segment, source = of_same[place]
             row = self.rows.bounds[segment] + error.index - int(same.size[:place].sum())
-            raise self._refused(segment, source, int(row), kept, str(error)) from None
+            error.index = int(np.searchsorted(kept, row))
+            raise at_column(self._name(segment, source), error) from None
 
     def _of_columns(self, rows: Mask, of_same: Sequence[_Column]) -> Mask:
         """Return what is true of rows, for the values of columns one after another."""
         bounds = self.rows.bounds
         return np.concatenate([rows[bounds[segment] : bounds[segment + 1]] for segment, _ in of_same])
 
-    def _refused(self, segment: int, source: str, row: int, kept: Ints, text: str) -> UnsupportedValue:
-        """Return the error for a value that cannot be written."""
-        [name, *_] = [member.name for member in self.programs[segment].members if member.source == source]
-        return UnsupportedValue(name, int(np.searchsorted(kept, row)), text)
+    def _name(self, segment: int, source: str) -> str:
+        """Return what a column is called in messages."""
+        return next(member.name for member in self.programs[segment].members if member.source == source)
 
     def _check_required(self, columns: Columns, of_column: Sequence[_Column], required: Mask, kept: Ints) -> None:
         """Raise UnsupportedValue for null in a row that is kept, where it may not be and is not missing."""
@@ -184,7 +184,8 @@ class RowWriter:
             null &= np.isin(np.arange(begin, end), kept)
             at = first(null)
             if at is not None:
-                raise self._refused(segment, source, int(begin) + at, kept, NULL_REFUSED)
+                row = int(np.searchsorted(kept, int(begin) + at))
+                raise UnsupportedValue(self._name(segment, source), row, NULL_REFUSED)
 
     def _with_placeholders(self, values: pa.Array, of_values: Sequence[_Column]) -> pa.Array:
         """Return values, of one type, with the envelope's placeholder for those that are missing in after images."""

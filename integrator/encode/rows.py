@@ -81,9 +81,12 @@ class RowMaker:
             changes = self._without(BEFORE_UPDATE, changes, counters)
         if not (self._layout.envelope or self._layout.before):
             changes = self._sent(changes, counters)
-        columns = to_columns(changes, self._recipe, self._channel, clock, counters)
+        found = None
         if self._layout.envelope:
-            return changes, columns, self._enveloped(changes, columns, counters)
+            changes, found = self._in_events(changes, counters)
+        columns = to_columns(changes, self._recipe, self._channel, clock, counters)
+        if found is not None:
+            return changes, columns, self._enveloped(changes, columns, found)
         if self._layout.before:
             return changes, columns, self._merged(changes, columns, counters)
         every = np.arange(len(changes))
@@ -127,46 +130,44 @@ class RowMaker:
             self._count(found.op[~sent], counters)
         return found.filter(sent)
 
-    def _enveloped(self, changes: ChangeBatch, columns: Columns, counters: CycleCounters) -> Rows:
-        """Return envelopes of before and after images, with every operation the envelope has, whatever the style."""
+    def _in_events(self, changes: ChangeBatch, counters: CycleCounters) -> tuple[ChangeBatch, Events]:
+        """Return the change rows that envelopes are made of, and the events: every operation that the envelope has."""
         envelope = ENVELOPES[self._layout.envelope]
         operations = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
         found = self._events(changes, operations, counters, split=envelope.split_key_updates)
+        used = np.zeros(len(changes), bool)
+        for rows in (found.row, found.image, found.retired, *([found.before] if envelope.has_before else [])):
+            used[rows[rows >= 0]] = True
+        if used.all():
+            return changes, found
+        return changes.filter(used), found.renumbered(np.where(used, np.cumsum(used) - 1, -1))
+
+    def _enveloped(self, changes: ChangeBatch, columns: Columns, found: Events) -> Rows:
+        """Return envelopes of before and after images."""
+        envelope = ENVELOPES[self._layout.envelope]
         columns = self._with_images(changes, columns, found)
         values = envelope.rows(found, changes, columns, self.recipe, self._channel)
         none = np.zeros(len(found), bool)
         return Rows(values, {}, none, found.row, pa.array(found.op), found.image, found.retired)
 
     def _with_images(self, changes: ChangeBatch, columns: Columns, found: Events) -> Columns:
-        """Return the fields of images, and the encoded images of the rows that events have. Raises DataError."""
+        """Return the fields of images, and the encoded images. Raises DataError."""
         envelope = ENVELOPES[self._layout.envelope]
-        after, used = np.zeros(len(changes), bool), np.zeros(len(changes), bool)
-        after[found.after[found.after >= 0]] = True
-        used[found.before[found.before >= 0]] = True
-        used |= after
         values, missing = {**columns.values, **envelope.image_values(changes)}, columns.missing
         if envelope.placeholder is not None:
+            after = np.zeros(len(changes), bool)
+            after[found.after[found.after >= 0]] = True
             values, missing = self._with_placeholders(changes, values, missing, after), {}
         elif self._format.missing != "omit":
-            self.check_accepted({name: gone & used for name, gone in missing.items()}, changes, np.arange(len(changes)))
+            self.check_accepted(missing, changes, np.arange(len(changes)))
             missing = {}
         if self._encode is None:
             return replace(columns, values=values, missing={})
-        at = np.flatnonzero(used)
-        if len(at) < len(changes):
-            taken_at = pa.array(at)
-            some = {name: column.take(taken_at) for name, column in values.items()}
-            missing = {name: gone[at] for name, gone in missing.items()}
-        else:
-            some = values
         try:
-            images = self._encode(some, missing)
+            images = self._encode(values, missing)
         except UnsupportedValue as error:
-            raise refused(changes, int(at[error.index]), error) from None
-        places = np.full(len(changes), -1, np.int64)
-        places[at] = np.arange(len(at))
-        whole = images if len(at) == len(changes) else images.take(pa.array(places, mask=places < 0))
-        return replace(columns, values={IMAGE: whole, **values}, missing={})
+            raise refused(changes, error.index, error) from None
+        return replace(columns, values={IMAGE: images, **values}, missing={})
 
     def _with_placeholders(self, changes: ChangeBatch, values: Arrays, missing: Missing, after: Mask) -> Arrays:
         """Return values with the envelope's placeholders for those that are missing in after images."""

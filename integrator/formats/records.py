@@ -57,6 +57,12 @@ class InvalidValue(ValueError):
         super().__init__(text)
 
 
+def at_column(name: str, error: UnsupportedValue | InvalidValue) -> UnsupportedValue:
+    """Return the error as one of the column `name`, or of a field in its structs."""
+    inside = f".{error.column}" if isinstance(error, UnsupportedValue) else ""
+    return UnsupportedValue(name + inside, error.index, str(error))
+
+
 class Written(NamedTuple):
     """What is written of each value of a column, without nulls; before, after: what stands directly beside each."""
 
@@ -109,10 +115,8 @@ class ByColumn:
         def written(name: str, write: Write, values: pa.Array) -> Written:
             try:
                 return write(values)
-            except InvalidValue as error:
-                raise UnsupportedValue(name, error.index, str(error)) from None
-            except UnsupportedValue as error:
-                raise UnsupportedValue(f"{name}.{error.column}", error.index, str(error)) from None
+            except (InvalidValue, UnsupportedValue) as error:
+                raise at_column(name, error) from None
 
         def encode(arrays: Arrays, missing: Missing) -> pa.Array:
             size = len(next(iter(arrays.values())))
@@ -139,8 +143,8 @@ class ByColumn:
         def encode(arrays: Arrays, _missing: Missing) -> pa.Array:
             try:
                 written = write(arrays[column.name])
-            except InvalidValue as error:
-                raise UnsupportedValue(column.name, error.index, str(error)) from None
+            except (InvalidValue, UnsupportedValue) as error:
+                raise at_column(column.name, error) from None
             return pc.binary_join_element_wise(written.before, written.values, written.after, written.after[:0])
 
         return encode

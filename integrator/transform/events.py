@@ -42,6 +42,14 @@ class Events:
         """Return the events for which `keep` is True."""
         return Events(self.row[keep], self.op[keep], self.before[keep], self.after[keep], self.retired[keep])
 
+    def renumbered(self, places: Ints) -> Events:
+        """Return the events among other change rows: of each of these its place there, -1 where it is not there."""
+
+        def at(rows: Ints) -> Ints:
+            return np.where(rows < 0, NONE, places[rows])
+
+        return Events(at(self.row), self.op, at(self.before), at(self.after), at(self.retired), self.unpaired)
+
 
 def events(op: npt.NDArray[np.int8], old: Mask, *, split_key_updates: bool) -> Events:
     """Return the events of change rows with the operations `op`.

@@ -1,6 +1,7 @@
 """Ranges of topics in the journal and as files: no cluster is needed for these."""
 
 import json
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -36,6 +37,16 @@ def test_a_path_has_all_that_a_reader_needs():
 def test_where_a_stream_begins_is_durable(path):
     Journal(path).take([ONE.slice(40, 40, 0), OTHER.slice(7, 7, 0)])
     assert Journal(path).ends == {str(ONE): 40, str(OTHER): 7}
+
+
+def test_a_range_that_is_not_on_disk_was_not_taken(path, monkeypatch):
+    journal = Journal(path)
+    journal.take([ONE.slice(0, 0, 0), ONE.slice(0, 10, 100)])
+    with monkeypatch.context() as patch:
+        patch.setattr(journals.durable, "append", Mock(side_effect=OSError("no space left")))
+        with pytest.raises(OSError, match="no space left"):
+            journal.take([ONE.slice(10, 20, 100)])
+    assert journal.ends == Journal(path).ends == {str(ONE): 10}
 
 
 def test_a_range_begins_where_its_stream_has_ended(path):

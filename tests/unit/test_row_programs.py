@@ -299,6 +299,77 @@ def test_odd_rows_are_the_same(case, tmp_path, monkeypatch):
     assert joint == alone
 
 
+STRUCTS = (
+    "create table a(k int primary key, s struct<x int, y timestamp>);"
+    "create table b(k int primary key, s struct<x int, y timestamp>, v int);"
+)
+FINE, WHOLE_MS = {"x": 1, "y": "2026-01-02T03:04:05.000001"}, {"x": 1, "y": "2026-01-02T03:04:05.001"}
+UNSENT = {
+    # definitions, FileFormat, more of the Kafka location, actions, rows: all that are sent can be, others may be odd
+    "a key longer than its definition": (
+        "create table a(k varchar(3) primary key, v int); create table b(k varchar(3) primary key, y int);",
+        JSON,
+        "",
+        ["{action: Integrate, MessageKeySerializer: JSON_ROW}"],
+        [{**A, "k": "abcdef", "v": 1}, {**B, "k": "abcdef", "y": 1}],
+    ),
+    "a key longer than its definition, in envelopes": (
+        "create table a(k varchar(3) primary key, v int); create table b(k varchar(3) primary key, y int);",
+        f"{JSON}, Envelope: OPENCDC",
+        "",
+        [],
+        [{**A, "k": "abcdef", "v": 1}, {**B, "k": "abcdef", "y": 1}],
+    ),
+    "a field that the format has no word for": (
+        STRUCTS,
+        "Json: true",
+        ", Json_Times: CONNECT",
+        [],
+        [
+            {**A, "k": 1, "s": WHOLE_MS},
+            {**B, "hvr_op": 4, "k": 2, "s": FINE, "v": 1},
+            {**B, "k": 2, "s": WHOLE_MS, "v": 2},
+        ],
+    ),
+    "null in the before image alone": (
+        "create table a(k int primary key, v int not null); create table b(k int primary key, v int not null, y int);",
+        f"{JSON}, Envelope: OPENCDC",
+        "",
+        [],
+        [{**A, "hvr_op": 4, "k": 1, "v": None}, {**A, "k": 2, "v": 1}, {**B, "k": 1, "v": 1, "y": 5}],
+    ),
+    **{
+        f"a before image that Airbyte does not have lacks values: {file_format}": (
+            TWO,
+            f"{file_format}, Envelope: AIRBYTE",
+            "",
+            [],
+            [{**A, "hvr_op": 4, "k": 1}, {**A, "hvr_op": 2, "k": 1, "v": 9, "x": "e"}, {**B, "k": 1, "v": 9, "y": 5}],
+        )
+        for file_format in ("Csv: true", "Avro: true", "Parquet: true")
+    },
+}
+
+
+@pytest.mark.parametrize("case", UNSENT)
+def test_what_is_not_sent_stops_no_other_row(case, tmp_path, monkeypatch):
+    ddl, file_format, kafka, actions, rows = UNSENT[case]
+    text = "".join(f"  - {action}\n" for action in (f"{{action: FileFormat, {file_format}}}", *actions))
+    made = pure.recipe(tmp_path, ddl, text, kafka=f'{kafka}, Kafka_Default_Topic: "{{hvr_tbl_name}}"')
+    joint, alone = both(made, pure.hvr(tmp_path, *rows), monkeypatch)
+    assert joint == alone
+    assert not isinstance(joint, str), joint
+
+
+def test_a_field_of_a_struct_is_refused_with_its_row(tmp_path, monkeypatch):
+    text = "  - {action: FileFormat, Json: true}\n"
+    made = pure.recipe(tmp_path, STRUCTS, text, kafka=", Json_Times: CONNECT")
+    rows = [{**A, "k": 1, "s": WHOLE_MS}, {**B, "hvr_op": 4, "k": 2}, {**B, "k": 2, "s": FINE, "v": 1}]
+    joint, alone = both(made, pure.hvr(tmp_path, *rows), monkeypatch)
+    assert joint == alone
+    assert "a.jsonl:3: table b, column s.y: 2026-01-02 03:04:05.000001 is finer" in joint
+
+
 PLACEHOLDERS = {
     # columns of the second table, its rows, and which tables are encoded together
     "text": ("t text", [{"hvr_op": 2, "k": 1, "y": 5}, {"hvr_op": 0, "k": 1}], {"a", "b"}),

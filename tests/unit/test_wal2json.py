@@ -153,3 +153,13 @@ def test_where_a_file_ends_is_known_where_lines_are_rejected(tmp_path):
     for others in range(3):
         sent = pure.fragments(made, *files, of_others=others)[0].filter(pc.field("topic") == "t")
         assert [sequence[-1] for sequence in sent["integ_seq"].to_pylist()] == list("0123")[(0, 1, 3)[others] :]
+
+
+def test_the_table_that_came_first_is_the_right_one_however_many_names_there_are(tmp_path):
+    made = pure.recipe(tmp_path, "create table x(a int); create table t(a int);", f"  - {pure.PLAIN}\n", "wal2json")
+    rows = [
+        change("I", table, columns=image(a=at)) | {"schema": of}
+        for at, (of, table) in enumerate([("s1", "x"), ("s2", "t"), ("s1", "t")], 1)
+    ]
+    with pytest.raises(DataError, match=r"f.jsonl:4: a change of table 's1.t', and changes of 's2.t' came before"):
+        pure.read(made, write(tmp_path / "f.jsonl", begin(1), *rows, END))

@@ -169,9 +169,9 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
     firsts[codes[at[::-1]]] = at[::-1]
     place = np.full(len(names), -1, np.int64)
     found: dict[str, tuple[int, Table]] = {}
-    for code, (database, schema, name) in enumerate(names):
-        if firsts[code] < 0:
-            continue
+    there = np.flatnonzero(firsts >= 0)
+    for code in there[np.argsort(firsts[there])].tolist():  # in the order in which records name them
+        database, schema, name = names[code]
         try:
             table = tables.find(schema, name, Place(where.file, int(where.line[firsts[code]])), database)
         except DataError as error:

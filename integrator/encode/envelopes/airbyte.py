@@ -71,6 +71,7 @@ ENVELOPE = Envelope(
     key="STRING",
     format="JSON",
     key_expression="{hvr_row_uuid}",
+    has_before=False,
     image_fields=_CDC,
     image_values=image_values,
 )

@@ -31,9 +31,10 @@ class Envelope:
     operations: what it can say; other events are counted and not sent. split_key_updates: an update of the key is a
     delete and an insert. key: the serializer of the message key where the channel names none; key_expression: its text,
     where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
-    without value, unless the channel sets otherwise. image_fields: what images have beside the table's fields;
-    image_values: these of change rows. placeholder: what an after image has for a missing value of a type, None where
-    there is nothing for that, and a before image has null; without it, missing values are as the format has them.
+    without value, unless the channel sets otherwise. has_before: it has the before images of updates. image_fields:
+    what images have beside the table's fields; image_values: these of change rows. placeholder: what an after image has
+    for a missing value of a type, None where there is nothing for that, and a before image has null; without it,
+    missing values are as the format has them.
     """
 
     columns: Callable[[TableRecipe, str, Format], tuple[Column, ...]]
@@ -44,6 +45,7 @@ class Envelope:
     format: str
     tombstones: bool = False
     key_expression: str = "{hvr_key_hash}"
+    has_before: bool = True
     image_fields: tuple[Field, ...] = ()
     image_values: Callable[[ChangeBatch], Arrays] = lambda _changes: {}
     placeholder: Callable[[Type], pa.Scalar | None] | None = None

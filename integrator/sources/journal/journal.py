@@ -45,8 +45,7 @@ class Journal:
         self._entries = list(self._read(referenced))
         """Those after the compacted ones."""
         self._known = {entry.path: number for number, entry in enumerate(self._entries)}
-        self._ends = dict(self._base.ends)
-        self._follow(self._entries)
+        self._ends = self._after(self._base.ends, self._entries)
 
     @property
     def ends(self) -> Mapping[str, int]:
@@ -59,15 +58,17 @@ class Journal:
         begins = {one.stream: one.begin for one in reversed(later) if one.stream}
         return {stream: begins.get(stream, end) for stream, end in self._ends.items()}
 
-    def _follow(self, entries: Iterable[Slice]) -> None:
-        """Go on after ranges. Raises Damaged where one does not begin where its stream has ended (I4)."""
+    def _after(self, ends: Mapping[str, int], entries: Iterable[Slice]) -> dict[str, int]:
+        """Return where streams end after these. Raises Damaged where one does not begin where its stream ended (I4)."""
+        after = dict(ends)
         for one in entries:
             if one.stream:
-                end = self._ends.get(one.stream)
+                end = after.get(one.stream)
                 is_place = one.begin == one.end and (end is None or one.begin >= end)
                 if one.begin != end and not is_place:
                     raise Damaged(f"{self._path}: {one.path} does not begin at {end}, where its stream has ended")
-                self._ends[one.stream] = one.end
+                after[one.stream] = one.end
+        return after
 
     def __len__(self) -> int:
         return self._base.count + len(self._entries)
@@ -201,8 +202,9 @@ class Journal:
         if self._whole is not None:
             durable.cut(self._path, self._whole)
             self._whole = None
-        self._follow(new)
+        ends = self._after(self._ends, new)
         durable.append(self._path, lines_of(new))
+        self._ends = ends
         self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
         self._entries += new
 
