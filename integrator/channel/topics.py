@@ -88,5 +88,5 @@ class TopicsLocation(SourceLocation, KafkaAccess):
 
     @property
     def start_ms(self) -> int | None:
-        """The timestamp at which reading begins, in milliseconds since 1970; None where a word says it."""
+        """The timestamp at which reading begins, in milliseconds since 1970; None where `start` is a word."""
         return round(self.start.timestamp() * 1000) if isinstance(self.start, datetime) else None

@@ -38,7 +38,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class JsonRecords:
-    """How blocks of JSON lines are decoded; `expected` says what each line is.
+    """How blocks of JSON lines are decoded; `expected` describes a right line, for errors.
 
     repeated: the member that records begin with, whose value is the same in many, as a schema is, and the one after it.
     joined, positions: see `Parts`; `positions` is given a document.

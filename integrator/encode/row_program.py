@@ -13,10 +13,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from integrator.contracts.change_batch import ChangeBatch, Segment
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.fragments import PresentFields
 from integrator.contracts.message_format import Options
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE
+from integrator.contracts.segment import Segment
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.column_writer import Writer
 from integrator.engine.arrays import Mask
@@ -26,7 +27,7 @@ from integrator.schema import Column
 ROW = "\0row"
 """The column of shared recipes that has each row's place; no name begins so."""
 _MOST_MISSING = 62
-"""Columns with missing values that a segment may have: each takes a bit of an int64."""
+"""Members with missing values that a segment may have: each takes a bit of an int64."""
 
 MissingAs: TypeAlias = 'Literal["", "omit", "shape", "null", "null before"]'
 """What becomes of missing values: as in `Format`; or they are null, in all rows or in before images alone."""
@@ -86,7 +87,8 @@ class RowProgram:
         absent = [name for name, missing in gone.items() if missing.any()]
         if not absent:
             return True
-        if not self.missing or not self.reads.isdisjoint(absent) or len(absent) > _MOST_MISSING:
+        members = sum(source in absent for source in self.sources)
+        if not self.missing or not self.reads.isdisjoint(absent) or members > _MOST_MISSING:
             return False
         if self.missing != "null before":
             return True

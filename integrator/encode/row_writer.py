@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, mask
 from integrator.arrow.column_slices import Columns
-from integrator.contracts.change_batch import ChangeBatch, Segment
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.fragments import PresentFields
 from integrator.contracts.operations import TRUNCATE
+from integrator.contracts.segment import Segment
 from integrator.encode.column_writer import Writer
 from integrator.encode.row_members import BesideByNumber, Members, WrittenColumns, members_of, pattern_of
 from integrator.encode.row_program import ROW, RowProgram, before_images

@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from integrator.contracts.change_batch import ChangeBatch, Segment
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, FileSummary
 from integrator.contracts.operations import INSERT, TRUNCATE
 from integrator.contracts.recipe import Recipe
+from integrator.contracts.segment import Segment
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, OpenTransaction, hexadecimal, integ_seq
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_text

@@ -47,7 +47,6 @@ _OF_ANOTHER = re.compile(r"(?:grant|revoke|deny|audit|noaudit|show|explain|creat
 """Statements that name CREATE TABLE, but do not make one."""
 _DATA = re.compile(r"(?:insert|replace|update|delete|values|select)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s*(?:,|to\b|from\b|;|on\b)", re.IGNORECASE)
-_CLOSING = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _HOLDS_TABLES = re.compile(r"create\s+schema\b", re.IGNORECASE)
 _OF_TABLES = re.compile(r"(?:create|alter|comment)\b", re.IGNORECASE)
 _COPY = re.compile(r"copy\b.*\bfrom\s+stdin\b", re.IGNORECASE | re.DOTALL)

@@ -68,9 +68,8 @@ class EvaluationContext:
         at = refused.index
         line = int(self.changes.line[at]) if at is not None else 0
         text = _MASKED if refused.valued and any(map(self._has_masked, parts)) else refused
-        return DataError(
-            Fault(Place(self.changes.file, line), f"table {self.changes.table_of(at or 0)}, {what}: {text}")
-        )
+        of = "" if at is None and len(self.changes.tables) != 1 else f"table {self.changes.table_of(at or 0)}, "
+        return DataError(Fault(Place(self.changes.file, line), f"{of}{what}: {text}"))
 
     def _has_masked(self, part: Part) -> bool:
         masked = self.recipe.masked

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+import structlog
 
 from integrator.errors import EnvironmentFault
 from integrator.librdkafka.cluster import Topic
@@ -95,6 +96,9 @@ def test_where_reading_starts(made):
 def test_younger_records_are_not_there_yet(made):
     made.times = {("a", 0): 8}
     assert ranges(["a"], ends=ends_of(a0=6, a1=0), delay_s=60) == [("a/0", 6, 8), ("a/1", 0, 12)]
+    assert ranges(["a"], ends=ends_of(a0=9, a1=12), delay_s=60) == []
+    with pytest.raises(EnvironmentFault, match="a/0: has records up to offset 29, and had them up to 39"):
+        ranges(["a"], ends=ends_of(a0=40, a1=12), delay_s=60)
 
 
 def test_what_is_lost_is_an_error_or_passed_over(made):
@@ -108,6 +112,13 @@ def test_what_is_lost_is_an_error_or_passed_over(made):
     assert ranges(["a"], ends=ends_of(a0=3, a1=12), accepts_loss=True) == [("a/0", 5, 5), ("a/0", 5, 30)]
     with pytest.raises(EnvironmentFault, match="missing at k:9092: the topics none"):
         ranges(["none"])
+
+
+def test_a_topic_that_is_lost_is_logged_once(made):
+    with structlog.testing.capture_logs() as logged:
+        for _ in range(2):
+            ranges(["a"], ends={"a#earlier/0": 3, **ends_of(a0=30, a1=12)}, accepts_loss=True)
+    assert [(one["event"], one["partition"], one["begin"]) for one in logged] == [("topic lost", "a#earlier/0", 3)]
 
 
 def test_who_asks_for_the_lag_does_not_wait_for_brokers_that_are_away(tmp_path, monkeypatch):

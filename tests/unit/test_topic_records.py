@@ -9,6 +9,8 @@ from confluent_kafka import Producer
 
 from integrator.contracts.fragments import FILE_SUMMARY, Checkpoint, FileSummary
 from integrator.decode.contract import reading_of
+from integrator.decode.detect import dialect_of
+from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.errors import DataError, EnvironmentFault, from_wire
 from integrator.librdkafka.cluster import Topic
@@ -110,7 +112,9 @@ def test_documents_over_several_lines_empty_values_and_tombstones(topic, tmp_pat
     with pytest.raises(DataError, match=r"/0:1: "):
         fragments(made, one, reader)
     assert [*reader.file(one).raw_lines(np.array([1]))] == [b""]
-    assert reader.file(one).start(10) == spread + b"\n"
+    start = reader.file(one).start(10)  # by which the dialect is recognized: a record is one line
+    assert (start.count(b"\n"), json.loads(start)) == (1, json.loads(spread))
+    assert dialect_of(reader.file(one), DIALECTS, "debezium") == "hvr"
 
 
 def test_a_topic_that_was_made_anew_while_it_was_read_is_an_error(topic, tmp_path, monkeypatch):

@@ -37,7 +37,7 @@ class Begins:
 
 @dataclass(frozen=True)
 class Given:
-    """What the source says of each record's place in its transaction; each record makes one row.
+    """Each record's place in its transaction, as the source gives it; each record makes one row.
 
     number: the number of its row in the transaction, -1 where it is to be counted. left: how many rows the transaction
     has left with it, 0 where that is not known.
@@ -58,7 +58,7 @@ class Runs(NamedTuple):
 class Positions:
     """Where records stand in their source, in source order; consecutive ones of the same `transaction` share it.
 
-    transaction: what identifies it; null: the record is one for itself. None: `begins` says where they begin.
+    transaction: what identifies it; null: the record is one for itself. None: `begins` has where they begin.
     commit: 20 hex digits, null where the source gives no position, and segment: 16; those of its first record count for
     all, or are each record's own where numbers are `given`. rows: how many change rows each makes.
     ends: with which its transaction ends; None where the source does not say. closed: the transaction that was open

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask, reason
-from integrator.contracts.change_batch import Segment
+from integrator.contracts.segment import Segment
 from integrator.decode.column_names import in_other_case, meant
 from integrator.decode.contract import Reading
 from integrator.decode.rows.coding import Convert

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
-from integrator.contracts.change_batch import Segment
+from integrator.contracts.segment import Segment
 from integrator.decode.column_names import in_other_case, is_meant
 from integrator.decode.contract import Reading
 from integrator.decode.json.objects import Objects, names_of

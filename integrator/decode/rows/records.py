@@ -13,8 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.change_batch import ChangeBatch, Segment, no_changes
+from integrator.contracts.change_batch import ChangeBatch, no_changes
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.contracts.segment import Segment
 from integrator.contracts.sequence import integ_seq
 from integrator.decode.contract import Reading
 from integrator.decode.fields import Where

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, in_groups
-from integrator.contracts.change_batch import Segment
+from integrator.contracts.segment import Segment
 from integrator.decode.contract import Reading
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import Place

@@ -105,7 +105,8 @@ class TopicListing:
         followed = self._followed(known, topics)
         partitions = [(one.topic, one.partition) for one in followed]
         cluster = cluster_of(self.properties)
-        low, high = cluster.first(partitions), self._high(cluster, partitions)
+        low, stable = cluster.first(partitions), cluster.stable(partitions)
+        high = self._high(cluster, stable)
         new = [(one.topic, one.partition) for one, end in followed.items() if end is None]
         begins = self._begins(cluster, new, low, high) if not taken else dict.fromkeys(new, 0)
         begins |= {one: low[one] for one in new if taken and one[0] not in {stream.topic for stream in taken}}
@@ -117,8 +118,8 @@ class TopicListing:
                 if not self.accepts_loss:
                     raise faults.overtaken(stream.place, begin, low[place])
                 structlog.get_logger().warning("records lost", partition=stream.place, begin=begin, end=low[place])
-            elif high[place] < begin and not self.delay_s:
-                raise faults.cut(stream.place, begin, begin, high[place])
+            elif stable[place] < begin:
+                raise faults.cut(stream.place, begin, begin, stable[place])
             position = max(begin, low[place])
             if end is None or position > begin:
                 yield stream.slice(position, position, 0)
@@ -129,10 +130,15 @@ class TopicListing:
         """Return the streams to be read, and where each ended; None for one that is new. Raises EnvironmentFault."""
         for stream in known:
             topic = topics[stream.topic]
-            if (topic is None or topic.id != stream.id) and not self.accepts_loss:
+            if topic is not None and topic.id == stream.id:
+                continue
+            if not self.accepts_loss:
                 raise (
                     faults.gone(stream.topic) if topic is None else faults.made_anew(stream.topic, stream.id, topic.id)
                 )
+            if str(stream) not in _LOST:
+                _LOST.add(str(stream))
+                structlog.get_logger().warning("topic lost", partition=str(stream), begin=known[stream])
         return {
             (stream := Stream(name, topic.id, partition)): known.get(stream)
             for name, topic in sorted(topics.items())
@@ -140,13 +146,12 @@ class TopicListing:
             for partition in range(topic.partitions)
         }
 
-    def _high(self, cluster: Cluster, partitions: list[Partition]) -> dict[Partition, int]:
-        """Return where each partition ends for now."""
-        high = cluster.stable(partitions)
-        if self.delay_s:
-            late = cluster.at(partitions, round((time.time() - self.delay_s) * 1000))
-            high = {one: min(end, late[one]) if late[one] >= 0 else end for one, end in high.items()}
-        return high
+    def _high(self, cluster: Cluster, stable: dict[Partition, int]) -> dict[Partition, int]:
+        """Return where each partition ends without records that are too young; `stable`: its last stable offset."""
+        if not self.delay_s:
+            return stable
+        late = cluster.at(list(stable), round((time.time() - self.delay_s) * 1000))
+        return {one: min(end, late[one]) if late[one] >= 0 else end for one, end in stable.items()}
 
     def _begins(
         self,
@@ -189,6 +194,8 @@ class TopicListing:
 
 _KEPT: dict[tuple[Any, ...], tuple[float, dict[str, Topic | None]]] = {}
 """Of each listing the topics that were found last, and until when that is good."""
+_LOST: set[str] = set()
+"""Streams of topics that are gone, and were logged."""
 _MEANS: dict[str, float] = {}
 """Bytes of an offset, of streams that were looked at."""
 

@@ -15,12 +15,14 @@ import pyarrow.compute as pc
 
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.contract import File, Reading
+from integrator.decode.lines.files import MOST_BYTES
 from integrator.decode.lines.lines import Lines
 from integrator.decode.lines.reading import LineReading, lines_of
 from integrator.decode.lines.repeated import RepeatedMember
 from integrator.engine.arrays import Ints, Places
 from integrator.engine.grammar import NEWLINE
 from integrator.engine.lines import count_bytes
+from integrator.errors import EnvironmentFault
 from integrator.librdkafka.blocks import Block
 from integrator.librdkafka.cluster import cluster_of
 from integrator.librdkafka.consumer import Consumer
@@ -56,7 +58,8 @@ class SliceFile(File):
         for wanted in (first, self.range):
             with faults.explained(self._brokers):
                 for block in _consumer(self.properties).read(wanted):
-                    return block.values.tobytes()[: max(least, int(block.ends[1]))]
+                    data, ends = _one_line_each(block)
+                    return bytes(data[: max(least, int(ends[1]))])
         return b""
 
     def lines(self, reading: Reading, repeated: tuple[str, str] | None = None) -> Iterator[Lines]:
@@ -69,6 +72,11 @@ class SliceFile(File):
         blocks: Iterator[tuple[tuple[bytearray, Places], Ints]]
         blocks = ((_one_line_each(one), one.offsets) for one in self._blocks(_consumer(self.properties), self.range))
         if reading.whole_files and (every := list(blocks)):
+            if sum(len(data) for (data, _), _ in every) > MOST_BYTES:
+                raise EnvironmentFault(
+                    f"{self.path}: the records from offset {self.range.begin} to {self.range.end - 1} have over 2 GiB, "
+                    "and the dialect reads them at once; choose a dialect that does not"
+                )
             data, ends = _joined([one for one, _ in every])
             blocks = iter([((data, ends), np.concatenate([offsets for _, offsets in every]))])
         for (data, ends), offsets in blocks:
