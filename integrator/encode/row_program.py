@@ -87,7 +87,7 @@ class RowProgram:
         absent = [name for name, missing in gone.items() if missing.any()]
         if not absent:
             return True
-        members = sum(source in absent for source in self.sources)
+        members = sum(map(self.sources.count, absent))
         if not self.missing or not self.reads.isdisjoint(absent) or members > _MOST_MISSING:
             return False
         if self.missing != "null before":
