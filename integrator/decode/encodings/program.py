@@ -23,7 +23,7 @@ Connect = dict[str, Any]
 """A schema of Kafka Connect, as JsonConverter writes it. zoned: whether a Timestamp is an instant (an addition)."""
 
 
-class SchemaRefused(ValueError):
+class SchemaRefused(Exception):
     """A schema that is none of its language, or that has no counterpart here."""
 
 
