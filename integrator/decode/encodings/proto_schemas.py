@@ -74,6 +74,7 @@ class Schemas:
         self._types, self._many = types, 0
 
     def message(self, name: str, params: dict[str, str], around: tuple[str, ...]) -> Connect:
+        """Return the schema of a message. params: of the field. around: the messages that it is in."""
         if name in KNOWN:
             _, _, kind, logical_name = KNOWN[name]
             return logical({"type": kind, "optional": False}, logical_name, zoned=logical_name.endswith("Timestamp"))
