@@ -60,12 +60,18 @@ def _value(text: Octets, at: int, end: int, wire: int) -> tuple[int, int]:
 
 @inlined
 def _place(code: Places, head: int, number: int, guess: int) -> int:
-    """Return the place among a message's fields of one, or -1. guess: where it is likely to be, or just after it."""
-    many = code[head + 3]
-    first = head + WIDTH + 3
-    for place in range(guess, min(guess + 2, many)):
-        if code[first + place * WIDTH] == number:
-            return place
+    """Return the place among a message's fields of one, or -1. guess: where it is likely to be, or just before it."""
+    many, first = code[head + 3], head + WIDTH + 3
+    if guess < many and code[first + guess * WIDTH] == number:
+        return guess
+    if guess + 1 < many and code[first + (guess + 1) * WIDTH] == number:
+        return guess + 1
+    return _search(code, many, first, number)
+
+
+@compiled
+def _search(code: Places, many: int, first: int, number: int) -> int:
+    """Return as `_place`, for a place that is anywhere. first: where the number of the first field is."""
     low, high = 0, many
     while low < high:
         middle = (low + high) >> 1
@@ -95,7 +101,7 @@ def _look_through(text: Octets, at: int, end: int, code: Places, head: int, fiel
         found = _place(code, head, number, guess)
         if found < 0:
             continue
-        guess = found
+        guess = found + 1
         row, field = head + (1 + found) * WIDTH, base + found
         flags = code[row + 5]
         if wire != code[row + 4] and not (wire == LENGTH and flags & PACKABLE):
