@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import registry
+from integrator import registration
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
@@ -78,7 +78,7 @@ class Job:
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES))
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
-        self.plan = registry.resolve(self.plan)
+        self.plan = registration.resolve(self.plan)
         created = topics.ensure(
             self.plan.recipe.send.producer, self.plan.topics, self.plan.create_topics, self.plan.dead_letter_topic
         )
@@ -199,7 +199,7 @@ class Job:
         tables = {one.in_source.name: one.in_source for one in plan.recipe.tables}
         if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
             raise DataError(f"{found}; a column of that name is there under another one; define it")
-        recipe = fitting((plan := registry.resolve(plan)).recipe, plan.topics)
+        recipe = fitting((plan := registration.resolve(plan)).recipe, plan.topics)
         self.plan = dataclasses.replace(plan, state=self.plan.state, recipe=recipe)
         self.state.mark_added(known)
         came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
