@@ -36,6 +36,7 @@ DATA = Kind("data", "the owner of the source data", 3, retriable=False)
 DELIVERY = Kind("delivery", "the operator of Kafka", 4, retriable=True)
 ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
 COLUMNS = Kind("columns", "the author of the channel", 3, retriable=False)
+SCHEMAS = Kind("schemas", "the operator", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
 PROCESS = Kind("process", "the operator", 5, retriable=True)
@@ -182,6 +183,20 @@ class ColumnsFound(IntegratorError):
         return ColumnsFound(str(self), self.tables, ordinal)
 
 
+class SchemasFound(IntegratorError):
+    """Records of a topic have schemas that are not known yet: the driver asks for them, and the cycle is sent again."""
+
+    kind = SCHEMAS
+
+    def __init__(self, text: str, topic: str, ids: Sequence[int]) -> None:
+        """Tell of a topic the ids of schemas."""
+        super().__init__(text, topic, ids)
+        self.topic, self.ids = topic, tuple(ids)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class Defect(IntegratorError):
     """The integrator itself is wrong, neither the data nor the channel; the maintainers act, by its traceback."""
 
@@ -247,7 +262,7 @@ class ConfigurationError(IntegratorError):
 
 _KINDS: tuple[type[IntegratorError], ...] = (
     ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, SourceAway, ProcessLost,
-    ProcessLate, ColumnsFound, Defect,
+    ProcessLate, ColumnsFound, SchemasFound, Defect,
 )  # fmt: skip
 _BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _SYSTEMS = (OSError, EOFError, MemoryError)

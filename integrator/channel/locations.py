@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from integrator.channel import patterns
-from integrator.channel.access import KafkaAccess
+from integrator.channel.access import KafkaAccess, RegistryConnection, RegistryLocation
 from integrator.channel.base import Counted, Group, Model
-from integrator.channel.registry import RegistryConnection, RegistryLocation
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.channel.topics import TopicsLocation
 

@@ -69,11 +69,12 @@ class File:
             return "json"
         return container
 
-    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None) -> Iterator[Lines]:
+    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None, keys: str = "") -> Iterator[Lines]:  # noqa: ARG002 - files have no keys
         """Yield the file's lines, in blocks, or all at once where that is asked for.
 
-        repeated: the member that records begin with whose values are left out, and the one after it. Raises DataError
-        for joined files where each is to be read at once.
+        repeated: the member that records begin with whose values are left out, and the one after it. keys: where the
+        key of a record without a value stands, as `{"schema":…,KEYS:…}`. Raises DataError for joined files where each
+        is to be read at once.
         """
         shortening = None if repeated is None else RepeatedMember(*repeated)
         how = LineReading(reading.block_bytes, reading.tolerant, reading.masks, shortening)

@@ -14,6 +14,7 @@ from integrator.arrow.arrays import first_refused, flat, mask
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.json.numbers import read_whole
 from integrator.decode.json.objects import Objects
+from integrator.decode.lines.lines import NO_TIME
 from integrator.decode.refusal import Faults, refuse
 from integrator.decode.text.moments import PER_SECOND, SECONDS
 from integrator.engine.arrays import Ints, Mask, Octets
@@ -143,3 +144,29 @@ def qualified(names: pa.Array, where: Where, name: str) -> Qualified:
     database = pc.struct_field(before, "database")
     database = pc.if_else(pc.equal(database, ""), None, database)  # the group is empty where it is not there
     return Qualified(database, pc.struct_field(before, "schema"), pc.replace_substring_regex(names, r"^.*\.", ""))
+
+
+def named(names: Qualified, objects: Objects, default: str | None = None) -> Qualified:
+    """Return the names that records give; for those that name no table, the table that the source has them of.
+
+    default: the table of records for which the source has none either.
+    """
+    table, instead = names.table.cast(pa.string()), pa.scalar(default, pa.string())
+    origin = objects.lines.origin
+    if origin is None or not table.null_count:
+        return names._replace(table=pc.coalesce(table, instead))
+    codes, nameless = pa.array(origin.codes[objects.line]), pc.is_null(table)
+    schemas = pa.array([one.schema for one in origin.tables], pa.string()).take(codes)
+    tables = pa.array([one.name for one in origin.tables], pa.string()).take(codes)
+    schema = names.schema.cast(pa.string())
+    schema = pc.if_else(nameless, pc.coalesce(schema, schemas), schema)
+    return Qualified(names.database, schema, pc.coalesce(table, tables, instead))
+
+
+def written_at(objects: Objects) -> pa.Array:
+    """Return when the source has it that records were written; null where it has no time of them."""
+    origin = objects.lines.origin
+    if origin is None:
+        return pa.nulls(len(objects), INSTANT)
+    times = origin.times[objects.line]
+    return pa.array(times, pa.timestamp("ms", "UTC"), mask=times == NO_TIME).cast(INSTANT)

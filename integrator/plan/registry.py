@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.problems import Problems, named
-from integrator.channel.registry import NEEDS_URL, access_of
+from integrator.channel.registry_access import NEEDS_URL, access_of
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
 from integrator.formats.keys import SchemaType

@@ -3,49 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field
-
-from integrator.channel.base import Counted, Model
-from integrator.channel.paths import LocalPath, as_known, no_file
+from integrator.channel.access import RegistryLocation
+from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Report
 from integrator.channel.secret import Secrets
 from integrator.registry.access import RegistryAccess
 
 NEEDS_URL = "needs Kafka_Schema_Registry, the registry's URL, beside it"
-
-
-class RegistryConnection(Model):
-    """How a schema registry is reached (extension)."""
-
-    Bearer_Token: str | None = Field(None, repr=False, description="A token, in the place of user and password.")
-    CA_Certificate: LocalPath | None = Field(None, description="PEM file of the authority that signed its certificate.")
-    Client_Certificate: LocalPath | None = Field(None, description="PEM file of our certificate, for mutual TLS.")
-    Client_Private_Key: LocalPath | None = Field(
-        None, description="PEM file of its key, where it is not in the same file."
-    )
-    Client_Private_Key_Password: str | None = Field(None, repr=False, description="That key's password.")
-    Retries: Annotated[int, Field(ge=0, le=100)] = Field(5, description="How often a request is tried again.")
-    Timeout_Seconds: Annotated[float, Field(gt=0, le=600), Counted("seconds")] = Field(
-        10, description="How long a whole answer may take."
-    )
-
-
-class RegistryLocation(Model):
-    """A location whose messages may have schemas in a registry."""
-
-    Kafka_Schema_Registry: str | list[str] | None = Field(
-        None, description="URL of a Confluent-compatible schema registry, or several that share their schemas."
-    )
-    Kafka_Schema_User: str | None = Field(None, description="The registry's user, for basic authentication.")
-    Kafka_Schema_Registry_Password: str | None = Field(
-        None, repr=False, description="That user's password, preferably as ${NAME}."
-    )
-    Schema_Registry: RegistryConnection = Field(
-        default_factory=RegistryConnection, description="How the registry is reached (extension)."
-    )
 
 
 _OF_REGISTRY = ("Kafka_Schema_User", "Kafka_Schema_Registry_Password", "Schema_Registry")
