@@ -30,6 +30,7 @@ from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Messages, Read, Recipe, Send
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
+from integrator.errors import SchemasFound
 from integrator.expressions.parts import depends_on
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.contract import Origin, Plan
@@ -43,7 +44,14 @@ from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import conditions_of
 from integrator.plan.registry import RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.schedule import schedule_of
-from integrator.plan.source import check_sources, money_notes, read_of, read_of_tables
+from integrator.plan.source import (
+    check_sources,
+    defined_tables,
+    known_sources,
+    money_notes,
+    read_of,
+    read_of_tables,
+)
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
 from integrator.plan.topic import check_partitions
@@ -51,7 +59,7 @@ from integrator.schema import Table
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
-__all__ = ["Plan", "build", "replan"]
+__all__ = ["Plan", "build", "learned", "replan"]
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
@@ -72,7 +80,12 @@ def build(
     loaded = loading.load(file, run or RunOptions(), tuple(DIALECTS))
     channel, problems = loaded.channel, Problems(loaded.source, loaded.removed)
     problems.extend(loaded.problems)
-    origin = Origin(channel, read_tables(channel, problems), loaded.source, timezone, refreshing)
+    changes = known_sources(channel)
+    definitions = read_tables(channel, problems)
+    if not channel.tables:
+        changes, defined = defined_tables(changes, problems)
+        definitions = dataclasses.replace(definitions, tables=defined)
+    origin = Origin(channel, changes, definitions, loaded.source, timezone, refreshing)
     check_environment(problems)
     came = adding.read(channel.place) if adds_columns(channel) else {}
     return _build_plan(origin, came, problems, client)
@@ -84,6 +97,22 @@ def replan(plan: Plan, came: adding.Added) -> Plan:
     Raises ConfigurationError where they do not go together with the channel.
     """
     return _build_plan(plan.origin, came, Problems(plan.origin.file), lambda _: ())
+
+
+def learned(plan: Plan, found: SchemasFound, came: adding.Added) -> Plan:
+    """Make a plan again, with schemas that records were found to have, and the tables of topics that came since.
+
+    Raises IntegratorError where they cannot be asked for, or do not go together with the channel.
+    """
+    channel, name = plan.origin.channel, plan.recipe.messages.cap_loc
+    source = plan.changes.learned(found)
+    definitions = plan.origin.definitions
+    if not channel.tables:
+        source = source.defines(found.topic) or source
+        definitions = dataclasses.replace(definitions, tables=list(source.tables()))
+    changes = {**plan.origin.changes, name: source}
+    origin = dataclasses.replace(plan.origin, changes=changes, definitions=definitions)
+    return replan(dataclasses.replace(plan, origin=origin), came)
 
 
 @dataclass(frozen=True)
@@ -137,7 +166,9 @@ def _ends(origin: Origin, tables: Sequence[Table], problems: Problems, client: C
     channel = origin.channel
     scopes.check_words(channel, problems)
     scopes.check_scopes(channel, (table.name for table in tables), problems, complete=origin.definitions.complete)
-    (source_name, source), (kafka_name, kafka) = ends_of(channel, problems, refreshing=origin.refreshing)
+    (source_name, source), (kafka_name, kafka) = ends_of(
+        channel, origin.changes, problems, refreshing=origin.refreshing
+    )
     scopes.check_idle_actions(channel, kafka_name, source_name, problems)
     check_sources(channel, tables, problems)
     settings = kafka_settings(channel, kafka_name, kafka, problems, client)

@@ -117,6 +117,7 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
     is_mysql = databases(connectors) == NAMED.index(MYSQL)
     used = [schemas.codes == code for code in range(len(schemas.texts))]
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
+    coding = DebeziumCoding(fields, modes)
     names = Qualified(_database(source, is_mysql), _schema(source, is_mysql), source.labels("table").encoded())
     names = named(names, events.after, reading.default_table) if names.table.null_count else names
     found = Records(
@@ -128,12 +129,13 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
         values=JsonImages(
             events.after,
             events.before,
-            DebeziumCoding(fields, modes),
+            coding,
             _is_added,
             unavailable=placeholders(modes.unavailable_value),
             key_only=modes.old_images,
             empty=EMPTY,
             variant=(schemas.codes.astype(np.int64) + 1) * 8 + databases(connectors) * 2 + events.flat,
+            declared=coding.datatype,
         ),
         old=events.before.filled & (events.action == "U"),
         cap_tstamp=_time(source, where),

@@ -64,7 +64,9 @@ def decode(document: Document, reading: Reading) -> Decoded:
         database=names.database,
         schema=names.schema,
         table=names.table,
-        values=JsonImages(rows.take(at), keys.take(at), coding, variant=variants, infers=True),
+        values=JsonImages(
+            rows.take(at), keys.take(at), coding, variant=variants, declared=coding.datatype, infers=True
+        ),
         old=np.zeros(len(at), np.bool_),
         cap_tstamp=written_at(objects),
         ignored=ignored,

@@ -22,9 +22,13 @@ from integrator.decode.encodings.writing import REASONS, write
 from integrator.decode.lines.lines import LeftOut
 from integrator.engine import transcode
 from integrator.engine.arrays import Ints, Mask, Octets, Places
+from integrator.engine.programs import NO_FRAME
 
-Unframed = Literal["json", "text", "bytes", "json or text"]
-"""How records are encoded that have no schema's id. json or text: text is what does not begin as JSON does."""
+Unframed = Literal["none", "json", "text", "bytes", "json or text"]
+"""How records are encoded that have no schema's id; none: all must have one.
+
+json or text: text is what does not begin as JSON does.
+"""
 AS_TEXT = -3
 """In the place of the id of a schema: the record is text."""
 _BEGINS_JSON = np.isin(np.arange(256), list(b'{["-0123456789tfn \t\r\n'))
@@ -52,11 +56,12 @@ class Records:
 class Encoding:
     """How the values, or the keys, of topics are encoded.
 
-    schemas: by their ids, those that are known. framed: whether records may begin with a schema's id. unframed: what
-    others are.
+    schemas: by their ids, those that are known. lost: ids of which the registry has none. framed: whether records may
+    begin with a schema's id. unframed: what others are; a `WrittenSchema`, where they are all of that one.
     """
 
     schemas: Mapping[int, WrittenSchema] = field(default_factory=dict, repr=False)
+    lost: frozenset[int] = frozenset()
     framed: bool = True
     unframed: Unframed | WrittenSchema = "json"
 
@@ -73,7 +78,7 @@ class Encoding:
 
     def unknown(self, ids: Ints) -> list[int]:
         """Return the ids of schemas that are not known."""
-        return [one for one in np.unique(ids).tolist() if one >= 0 and one not in self.schemas]
+        return [one for one in np.unique(ids).tolist() if one >= 0 and one not in self.schemas and one not in self.lost]
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ def lines_of(records: Records, encoding: Encoding, shape: Shape, ids: Ints) -> E
         try:
             programs.append(_program(encoding, shape, one))
         except SchemaRefused as error:
-            refused[place] = f"its schema{f', {one},' if one >= 0 else ''} cannot be read: {error}"
+            refused[place] = f"its schema, {one}, cannot be read: {error}" if one >= 0 else str(error)
             programs.append(NULL)
     if (ids >= 0).any():
         starts = np.where(ids >= 0, starts + transcode.FRAME_BYTES, starts)
@@ -144,10 +149,17 @@ def _program(encoding: Encoding, shape: Shape, schema: int) -> Program:
     """Return the program of the records that have a schema's id, or none."""
     if schema == transcode.NULL:
         return NULL
+    if schema in encoding.lost:
+        raise SchemaRefused(
+            "the registry does not have it: it was deleted there, or the record was written with another registry; "
+            "register it again under its id (mode IMPORT), or correct Kafka_Schema_Registry at the source location"
+        )
     if schema >= 0:
         return program_of(encoding.schemas[schema], *shape.around)
     if isinstance(encoding.unframed, WrittenSchema):
         return program_of(encoding.unframed, *shape.around)
+    if encoding.unframed == "none":
+        raise SchemaRefused(REASONS[NO_FRAME])
     engine = transcode.TEXT if schema == AS_TEXT else _PLAIN[encoding.unframed]
     if shape.always:
         return between(engine, f'{{"{shape.schema}":null,"{shape.member}":'.encode(), b"}")

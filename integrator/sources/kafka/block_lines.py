@@ -36,12 +36,13 @@ class TopicEncoding:
     """How records of topics are encoded, and which tables they are of.
 
     table: a regular expression that a topic matches, with the groups `table` and `schema`; None where records that name
-    no table are of the only one.
+    no table are of the only one. topics: those whose schemas define tables; None where definitions are in files.
     """
 
     values: Encoding = field(default_factory=Encoding)
     keys: Encoding = field(default_factory=Encoding)
     table: str | None = TABLE_OF_TOPIC
+    topics: frozenset[str] | None = None
 
     def table_of(self, topic: str) -> Source | None:
         """Return the table of a topic's records; None where the source does not know it."""
@@ -65,6 +66,8 @@ def block_lines(
     place: what the partition is called, and its topic. Raises DataError, SchemasFound, and EnvironmentFault.
     """
     partition, topic = place
+    if encoding.topics is not None and topic not in encoding.topics:
+        raise SchemasFound(f"{topic}: is new", topic, ())
     records = Records(block.values, block.ends[:-1].astype(np.int64), block.ends[1:].astype(np.int64) - 1, block.nulls)
     ids = encoding.values.ids_of(records)
     origin = _origin(block, encoding.table_of(topic))
