@@ -42,8 +42,8 @@ class Others:
     ) -> None:
         """Add what records have under a name: values in JSON, or in a type, and the line of each.
 
-        declared: the datatype that their schema has of it. infers: whether values in JSON have the type that a column of them would have; else it is text, if they are
-        all scalars of one type in JSON. None: they are in a type.
+        declared: the datatype that their schema has of it. infers: whether values in JSON have the type that a column
+        of them would have; else it is text, if they are all scalars of one type in JSON. None: they are in a type.
         """
         valued = np.flatnonzero(mask(pc.is_valid(values)))
         reason = unknown_column(table.name, name)

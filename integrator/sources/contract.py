@@ -145,7 +145,8 @@ class Source(Protocol):
     def defines(self, *topics: str) -> Source | None:
         """Return the source with the definitions of its tables, asked of it where they are not known.
 
-        topics: those that are there for certain. None where it has none: they are in files. Raises IntegratorError where it cannot be asked.
+        topics: those that are there for certain. None where it has none: they are in files. Raises IntegratorError
+        where it cannot be asked.
         """
 
     def tables(self) -> Sequence[Table]:

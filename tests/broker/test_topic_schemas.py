@@ -172,6 +172,6 @@ def test_plain_rows_and_keys(connector, registry_server, integrate_once, tmp_pat
         )
     )
     integrate_once(made)
-    assert [(one["id"], one["price"] if "price" in one else None, one["gone"]) for one in sent(connector, "stock")] == [
+    assert [(one["id"], one.get("price"), one["gone"]) for one in sent(connector, "stock")] == [
         (1, 1.5, 0), (2, 1.5, 0), (2, None, 1),
     ]  # fmt: skip

@@ -58,15 +58,14 @@ def decode(document: Document, reading: Reading) -> Decoded:
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
     variants = (codes.astype(np.int64) + 1) * 8
     coding = DebeziumCoding(fields, reading.debezium)
+    values = JsonImages(rows.take(at), keys.take(at), coding, variant=variants, declared=coding.datatype, infers=True)
     found = Records(
         where=where,
         action=np.where(is_deleted, "D", "I"),
         database=names.database,
         schema=names.schema,
         table=names.table,
-        values=JsonImages(
-            rows.take(at), keys.take(at), coding, variant=variants, declared=coding.datatype, infers=True
-        ),
+        values=values,
         old=np.zeros(len(at), np.bool_),
         cap_tstamp=written_at(objects),
         ignored=ignored,

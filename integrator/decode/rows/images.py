@@ -59,10 +59,10 @@ class JsonImages:
     apart: whether a name is no column though it is among them. fold: names of columns may be in other case than the
     table's. unavailable: values that stand for one that is not there. key_only: whether before images have nothing but
     the key: all, none, or those that look so, for all beside the key is null, or a placeholder of `empty`.
-    variant: of each record, by what its values are read. declared: the datatype that the schema of a variant's records has
-    of a name; nothing where it has none. infers: whether a column that is added has the type of its
-    values in JSON, and not text. whole: whether a value that an image does not have is null. hidden: nodes of members
-    that are missing values.
+    variant: of each record, by what its values are read. declared: the datatype that the schema of a variant's records
+    has of a name; nothing where it has none. infers: whether a column that is added has the type of its values in JSON,
+    and not text. whole: whether a value that an image does not have is null. hidden: nodes of members that are missing
+    values.
     """
 
     after: Objects
