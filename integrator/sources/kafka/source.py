@@ -14,7 +14,7 @@ from integrator.channel.registry_access import access_of
 from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern
 from integrator.decode.encodings.program import SchemaRefused
 from integrator.decode.encodings.shelf import program_of
-from integrator.errors import ConfigurationError, SchemasFound
+from integrator.errors import ConfigurationError, SchemasFound, SourceAway
 from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
 from integrator.sources.contract import Feed, Opening, Problems
@@ -79,10 +79,18 @@ class Topics:
         return replace(self, known=schemas.read(state))
 
     def defines(self, *topics: str) -> Topics:
-        """Return the source with the schemas of all topics that are there now. Raises IntegratorError."""
-        with faults.explained(lambda: self._properties["bootstrap.servers"]):
-            there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
-        known = self._discovery.with_topics(self.known, there)
+        """Return the source with the schemas of all topics that are there now. Raises IntegratorError.
+
+        Where brokers or registry do not answer, it has those that are known, if any are.
+        """
+        try:
+            with faults.explained(lambda: self._properties["bootstrap.servers"]):
+                there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
+            known = self._discovery.with_topics(self.known, there)
+        except SourceAway:
+            if not self.known.topics:
+                raise
+            known = self.known
         return replace(self, known=known, defining=frozenset(known.topics))
 
     def tables(self) -> list[Table]:
