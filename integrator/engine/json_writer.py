@@ -184,14 +184,18 @@ def reserve_float(bits: int, single: bool, floats: Floats, count: int, out: Outp
 
 @compiled
 def write_one_line(text: Octets, at: int, end: int, out: Output, to: int) -> int:
-    """Write JSON text in one line: ends of lines become blanks; in a text they become what is in no JSON."""
-    octets, in_text, escaped = out.octets, False, False
+    """Write JSON text in one line: ends of lines become blanks.
+
+    In a text they become what is in no JSON; so does a value of blanks, which is none, and no blank line either.
+    """
+    octets, in_text, escaped, blank, begin = out.octets, False, False, True, to
     while at < end:
         byte = text[at]
         if byte == NEWLINE:
             octets[to] = _NO_BLANK if in_text else _SPACE
         else:
             octets[to] = byte
+            blank = blank and byte <= _SPACE
         if in_text and byte == BACKSLASH and not escaped:
             escaped = True
         else:
@@ -200,4 +204,7 @@ def write_one_line(text: Octets, at: int, end: int, out: Output, to: int) -> int
             escaped = False
         at += 1
         to += 1
+    if blank:
+        octets[begin] = _NO_BLANK
+        return begin + 1
     return to

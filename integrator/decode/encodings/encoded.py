@@ -18,14 +18,26 @@ import numpy as np
 from integrator.contracts.written_schema import WrittenSchema
 from integrator.decode.encodings.program import NULL, Program, SchemaRefused, between
 from integrator.decode.encodings.shelf import program_of
-from integrator.decode.encodings.writing import REASONS, Written, write
+from integrator.decode.encodings.writing import REASONS, write
 from integrator.decode.lines.lines import LeftOut
 from integrator.engine import transcode
 from integrator.engine.arrays import Ints, Mask, Octets, Places
+from integrator.engine.programs import NO_FRAME
 
-Unframed = Literal["json", "text", "bytes"]
-"""How records are encoded that have no schema's id; a `WrittenSchema`, where they are all of that one."""
-_PLAIN = {"json": transcode.JSON, "text": transcode.TEXT, "bytes": transcode.BYTES}
+Unframed = Literal["none", "json", "text", "bytes", "json or text"]
+"""How records are encoded that have no schema's id; none: all must have one.
+
+json or text: text is what does not begin as JSON does.
+"""
+AS_TEXT = -3
+"""In the place of the id of a schema: the record is text."""
+_BEGINS_JSON = np.isin(np.arange(256), list(b'{["-0123456789tfn \t\r\n'))
+_PLAIN = {
+    "json": transcode.JSON,
+    "json or text": transcode.JSON,
+    "text": transcode.TEXT,
+    "bytes": transcode.BYTES,
+}
 VALUE = "value"
 """The member, and the column, that text and bytes are the value of."""
 
@@ -44,11 +56,12 @@ class Records:
 class Encoding:
     """How the values, or the keys, of topics are encoded.
 
-    schemas: by their ids, those that are known. framed: whether records may begin with a schema's id. unframed: what
-    others are.
+    schemas: by their ids, those that are known. lost: ids of which the registry has none. framed: whether records may
+    begin with a schema's id. unframed: what others are; a `WrittenSchema`, where they are all of that one.
     """
 
     schemas: Mapping[int, WrittenSchema] = field(default_factory=dict, repr=False)
+    lost: frozenset[int] = frozenset()
     framed: bool = True
     unframed: Unframed | WrittenSchema = "json"
 
@@ -58,22 +71,26 @@ class Encoding:
         if self.framed:
             ids = np.where(records.null, transcode.NULL, 0)
             transcode.read_frames(records.text, records.starts, records.ends, ids)
+        if self.unframed == "json or text" and len(records.text):
+            first = records.text[np.minimum(records.starts, len(records.text) - 1)]
+            ids[(ids == transcode.UNFRAMED) & (~_BEGINS_JSON[first] | (records.starts == records.ends))] = AS_TEXT
         return ids
 
     def unknown(self, ids: Ints) -> list[int]:
         """Return the ids of schemas that are not known."""
-        return [one for one in np.unique(ids).tolist() if one >= 0 and one not in self.schemas]
+        return [one for one in np.unique(ids).tolist() if one >= 0 and one not in self.schemas and one not in self.lost]
 
 
 @dataclass(frozen=True)
 class Shape:
     """How records stand in their lines: the names of the members of their schema and of their value; none are needed.
 
-    member: where the value stands.
+    member: where the value stands. always: values without a schema stand so, too.
     """
 
     schema: str | None = None
     member: str = ""
+    always: bool = False
 
     @cached_property
     def around(self) -> tuple[bytes, bytes]:
@@ -90,14 +107,15 @@ class Shape:
 
 @dataclass(frozen=True)
 class EncodedLines:
-    """Lines of JSON, and the schemas that were left out of them.
+    """Lines of JSON, where each ends, and the schemas that were left out of them.
 
     wrong: of records that have no line, why.
     """
 
-    written: Written
+    data: bytearray
+    ends: Places
     left_out: LeftOut | None
-    reasons: Mapping[int, str]
+    wrong: Mapping[int, str]
 
 
 def lines_of(records: Records, encoding: Encoding, shape: Shape, ids: Ints) -> EncodedLines:
@@ -109,7 +127,7 @@ def lines_of(records: Records, encoding: Encoding, shape: Shape, ids: Ints) -> E
         try:
             programs.append(_program(encoding, shape, one, path))
         except SchemaRefused as error:
-            refused[place] = f"its schema{f', {one},' if one >= 0 else ''} cannot be read: {error}"
+            refused[place] = f"its schema, {one}, cannot be read: {error}" if one >= 0 else str(error)
             programs.append(NULL)
     of: Places = np.where(np.isin(found, list(refused)), -1, found).astype(np.int32)
     written = write(records.text, starts, records.ends, of, programs)
@@ -122,7 +140,7 @@ def lines_of(records: Records, encoding: Encoding, shape: Shape, ids: Ints) -> E
         values = [json.dumps(one.schema, ensure_ascii=False).encode() for one in programs]
         codes = np.where(np.isin(of, [at for at, one in enumerate(programs) if one.schema]), of, -1)
         left_out = LeftOut(values, codes.astype(np.int32), shape.at)
-    return EncodedLines(written, left_out, reasons)
+    return EncodedLines(written.data, written.ends, left_out, reasons)
 
 
 def _kinds(records: Records, starts: Ints, encoding: Encoding, ids: Ints) -> tuple[list[tuple[int, int]], Ints]:
@@ -157,10 +175,18 @@ def _program(encoding: Encoding, shape: Shape, schema: int, path: int) -> Progra
     """Return the program of the records that have a schema's id, or none. Raises SchemaRefused."""
     if schema == transcode.NULL:
         return NULL
+    if schema in encoding.lost:
+        raise SchemaRefused(
+            "the registry does not have it: it was deleted there, or the record was written with another registry; "
+            "register it again under its id (mode IMPORT), or correct Kafka_Schema_Registry at the source location"
+        )
     if schema >= 0:
         return program_of(replace(encoding.schemas[schema], message=_message(path)), *shape.around)
     if isinstance(encoding.unframed, WrittenSchema):
         return program_of(encoding.unframed, *shape.around)
-    if encoding.unframed == "json":
-        return between(transcode.JSON, b"", b"")
-    return between(_PLAIN[encoding.unframed], f'{{"{VALUE}":'.encode(), b"}")
+    if encoding.unframed == "none":
+        raise SchemaRefused(REASONS[NO_FRAME])
+    engine = transcode.TEXT if schema == AS_TEXT else _PLAIN[encoding.unframed]
+    if shape.always:
+        return between(engine, f'{{"{shape.schema}":null,"{shape.member}":'.encode(), b"}")
+    return between(engine, *((b"", b"") if engine == transcode.JSON else (f'{{"{VALUE}":'.encode(), b"}")))
