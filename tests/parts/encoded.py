@@ -33,12 +33,12 @@ def read(schemas, records, unframed="json", shape=SHAPE):
     given = Records(np.frombuffer(bytes(text), np.uint8), np.array(starts, np.int64), np.array(ends, np.int64), null)
     encoding = Encoding(schemas, framed=unframed == "json", unframed=unframed)
     found = lines_of(given, encoding, shape, encoding.ids_of(given))
-    bounds = found.written.ends.tolist()
-    data = bytes(found.written.data)
+    bounds = found.ends.tolist()
+    data = bytes(found.data)
     lines = [data[begin:end] for begin, end in itertools.pairwise(bounds)]
     assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines if line)
     payloads = [
-        f"!{found.reasons[row]}" if row in found.reasons else _payload(line, shape) for row, line in enumerate(lines)
+        f"!{found.wrong[row]}" if row in found.wrong else _payload(line, shape) for row, line in enumerate(lines)
     ]
     left = found.left_out
     seen = [json.loads(left.values[code]) if code >= 0 else None for code in left.codes.tolist()] if left else []
