@@ -87,8 +87,8 @@ class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
         None,
         description="A regular expression for the names of topics whose records name no table, with the groups table "
         "and, if need be, schema and database: ^prod-(?P<table>.+)$. By default the part after the last dot is the "
-        "table, and of three or more parts the one before it the schema; the only topic of a channel with one table has "
-        "that table's records.",
+        "table, and of three or more parts the one before it is the schema; the only topic of a channel with one table "
+        "has the records of that.",
     )
     start: Literal["earliest", "latest", "group"] | AwareDatetime = Field(
         "earliest",
