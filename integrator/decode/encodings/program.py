@@ -6,9 +6,10 @@ them. https://kafka.apache.org/41/javadoc/org/apache/kafka/connect/json/JsonConv
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ class Program:
     literals: bytes
     schema: Connect
     fields: int = 0
+
+    @cached_property
+    def schema_text(self) -> bytes:
+        """The schema as JSON."""
+        return json.dumps(self.schema, ensure_ascii=False).encode()
 
 
 class Emitter:

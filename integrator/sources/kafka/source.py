@@ -19,7 +19,7 @@ from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
 from integrator.sources.contract import Feed, Opening, Problems
 from integrator.sources.kafka import faults, schemas
-from integrator.sources.kafka.block_lines import TABLE_OF_TOPIC, TopicEncoding
+from integrator.sources.kafka.block_lines import BY_PARTS, TopicEncoding
 from integrator.sources.kafka.feed import CommittedOffsets
 from integrator.sources.kafka.listing import SLICE_BYTES, Start, TopicListing, check_reachable
 from integrator.sources.kafka.reader import TopicReader
@@ -72,7 +72,7 @@ class Topics:
         """How the table of records that name none is in the name of their topic; None where they are of one table."""
         location = self.location
         alone = len(location.topics) == 1 and not is_pattern(location.topics[0]) and not location.table_of_topic
-        return None if location.table or alone else location.table_of_topic or TABLE_OF_TOPIC
+        return None if location.table or alone else location.table_of_topic or BY_PARTS
 
     def known_in(self, state: Path) -> Topics:
         """Return the source with the schemas that its state directory keeps. Raises EnvironmentFault."""
@@ -97,7 +97,7 @@ class Topics:
         """Return the tables that the known schemas define, by their names in the channel."""
         found: dict[str, Table] = {}
         for topic, one in sorted(self.known.topics.items()):
-            owner = TopicEncoding(table=self.location.table_of_topic or TABLE_OF_TOPIC).table_of(topic)
+            owner = TopicEncoding(table=self.location.table_of_topic or BY_PARTS).table_of(topic)
             named = (owner.schema, owner.name) if owner else (None, topic)
             table = one.value and connect.table_of(one.value, one.key, named)
             if table:
