@@ -196,21 +196,21 @@ def _by_stream(entries: list[tuple[int, Slice]]) -> list[tuple[int, Slice]]:
 
 
 def _groups(entries: Iterable[tuple[int, Slice]], stream_of: Callable[[str], str]) -> Iterator[list[tuple[int, Slice]]]:
-    """Yield slices in groups: small ones in a row, of the same stream, that may be read as one; each other one alone.
+    """Yield slices in groups: small ones in a row that may be read as one; each other one alone.
 
-    The groups of a cycle depend on its slices alone, so that a cycle which is sent again has the same ones (I2).
+    In a group those of a stream are in a row, too. The groups of a cycle depend on its slices alone, so that a cycle
+    which is sent again has the same ones (I2).
     """
     group: list[tuple[int, Slice]] = []
-    size = 0
+    size, stream, ended = 0, "", set[str]()
     for number, entry in entries:
+        before, stream = stream, stream_of(entry.path)
         size += entry.size
-        if group and (
-            size > GROUP_BYTES
-            or max(entry.size, group[-1][1].size) > SMALL_BYTES
-            or stream_of(entry.path) != stream_of(group[-1][1].path)
-        ):
+        if group and stream != before:
+            ended.add(before)
+        if group and (size > GROUP_BYTES or max(entry.size, group[-1][1].size) > SMALL_BYTES or stream in ended):
             yield group
-            group, size = [], entry.size
+            group, size, ended = [], entry.size, set()
         group.append((number, entry))
     if group:
         yield group
