@@ -6,7 +6,7 @@ Spark's own file source orders by time only, and cuts and reorders files inside 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from integrator import durable
 from integrator.errors import to_wire_error
 from integrator.sources.journal.journal import Journal
-from integrator.sources.slices import TASK_SLICES_DDL, Slice, SliceListing
+from integrator.sources.slices import ALL, TASK_SLICES_DDL, Limit, Slice, SliceListing
 from integrator.sources.watch import Watch
 
 NAME = "slices"
@@ -120,6 +120,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._shuffling_cores = int(options["shuffling_cores"])
         self._opened: Journal | None = None
         self._frozen = False
+        self._until: Mapping[str, int] | None = None
 
     @property
     def _journal(self) -> Journal:
@@ -137,21 +138,26 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxBytes(self._bytes) if self._bytes else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's
-        """Take what is there now, and nothing after it."""
-        self._look()
-        self._frozen = True
+        """Take what is there now, and nothing after it: files now, ranges up to these ends as they are read."""
+        with _across_processes():
+            self._until = self._listing.until()
+        if self._until is None:
+            self._look(ALL)
+            self._frozen = True
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802 - Spark's
         """Return the end of the next cycle."""
-        if not self._frozen:
-            self._look()
         max_bytes = 0 if isinstance(limit, ReadAllAvailable) else self._bytes
+        with _across_processes():
+            waiting = self._journal.waiting(start["slices"]) if max_bytes and self._journal.ends else 0
+        if not self._frozen and (not max_bytes or waiting < max_bytes):
+            self._look(Limit(max_bytes and max_bytes - waiting, self._until))
         with _across_processes():
             return {"slices": self._journal.limit(start["slices"], max_bytes)}
 
-    def _look(self) -> None:
+    def _look(self, limit: Limit) -> None:
         with _across_processes():
-            found = self._watch.slices(self._journal.ends)
+            found = self._watch.slices(self._journal.ends, limit)
             if found is not None:
                 self._journal.take(found, self._listing.number_of)
 

@@ -129,7 +129,7 @@ def changes(outcome):
     return [row for row in outcome[0] if "'dead'" not in row]
 
 
-def check_joined(found, made, seeds=4, *, is_cut=True):
+def check_joined(found, made, seeds=3, *, is_cut=True):
     """Check that what is read does not depend on how slices are joined, and on how partitions are cut; return that."""
     expected = found.outcome(made, found.slices())
     for seed in range(seeds):
