@@ -52,12 +52,6 @@ class Journal:
         """Where each stream of ranges ends that were taken, the one that was taken longest ago first; none of files."""
         return self._ends
 
-    def ends_at(self, number: int) -> Mapping[str, int]:
-        """Return where each stream of ranges ends with the entry of this number."""
-        later = self._entries[max(number - self._base.count, 0) :]
-        begins = {one.stream: one.begin for one in reversed(later) if one.stream}
-        return {stream: begins.get(stream, end) for stream, end in self._ends.items()}
-
     def _after(self, ends: Mapping[str, int], entries: Iterable[Slice]) -> dict[str, int]:
         """Return where streams end after these. Raises Damaged where one does not begin where its stream ended (I4)."""
         after = dict(ends)
