@@ -36,7 +36,7 @@ from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables
 from integrator.plan.ends import AnySource, adds_columns, check_environment, ends_of
 from integrator.plan.identity import check_names, in_database
-from integrator.plan.kafka import Client, KafkaSettings, kafka_settings
+from integrator.plan.kafka import Client, KafkaSettings, kafka_settings, source_properties
 from integrator.plan.layout import layout_of
 from integrator.plan.notes import notes_of, notes_of_added, notes_of_compaction, notes_of_deletes, notes_of_partitions
 from integrator.plan.parameters import ChannelScope, absent_tables
@@ -48,6 +48,7 @@ from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
 from integrator.plan.topic import check_partitions
 from integrator.schema import Table
+from integrator.sources.kafka.source import Topics
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
@@ -141,6 +142,9 @@ def _ends(origin: Origin, tables: Sequence[Table], problems: Problems, client: C
     scopes.check_idle_actions(channel, kafka_name, source_name, problems)
     check_sources(channel, tables, problems)
     settings = kafka_settings(channel, kafka_name, kafka, problems, client)
+    if isinstance(source, Topics):
+        extra = source_properties(channel, source_name, source.location, problems, client)
+        source = dataclasses.replace(source, extra=extra)
     registry = settings_of(kafka, kafka_name, problems)
     layout = layout_of(channel, kafka_name, kafka, settings.max_bytes, problems)
     files = origin.definitions.files

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -22,9 +22,13 @@ from integrator.sources.location import check_table
 
 @dataclass(frozen=True)
 class Topics:
-    """Topics of a Kafka cluster; each slice is a range of one partition."""
+    """Topics of a Kafka cluster; each slice is a range of one partition.
+
+    extra: librdkafka's properties beside those of the location.
+    """
 
     location: TopicsLocation
+    extra: Mapping[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     whole_transactions = False
     example = "{class: kafka, Kafka_Brokers: [HOST:PORT], topics: [TOPIC]}"
 
@@ -36,7 +40,7 @@ class Topics:
     def _made(self, report: Report) -> dict[str, str]:
         location = self.location
         access = kafka_access.access_properties(location, report, location.directory)
-        return {**QUIET, "bootstrap.servers": brokers.bootstrap(location.Kafka_Brokers), **access}
+        return {**QUIET, "bootstrap.servers": brokers.bootstrap(location.Kafka_Brokers), **access, **self.extra}
 
     @property
     def reader(self) -> TopicReader:
