@@ -30,29 +30,36 @@ from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Messages, Read, Recipe, Send
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
+from integrator.errors import SchemasFound
 from integrator.expressions.parts import depends_on
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables
 from integrator.plan.ends import AnySource, adds_columns, check_environment, ends_of
 from integrator.plan.identity import check_names, in_database
-from integrator.plan.kafka import Client, KafkaSettings, kafka_settings, source_properties
+from integrator.plan.kafka import Client, KafkaSettings, kafka_settings, with_properties
 from integrator.plan.layout import layout_of
 from integrator.plan.notes import notes_of, notes_of_added, notes_of_compaction, notes_of_deletes, notes_of_partitions
 from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import conditions_of
 from integrator.plan.registry import RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.schedule import schedule_of
-from integrator.plan.source import check_sources, money_notes, read_of, read_of_tables
+from integrator.plan.source import (
+    check_sources,
+    defined_tables,
+    known_sources,
+    money_notes,
+    read_of,
+    read_of_tables,
+)
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
 from integrator.plan.topic import check_partitions
 from integrator.schema import Table
-from integrator.sources.kafka.source import Topics
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
-__all__ = ["Plan", "build", "replan"]
+__all__ = ["Plan", "build", "learned", "replan"]
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
@@ -73,7 +80,12 @@ def build(
     loaded = loading.load(file, run or RunOptions(), tuple(DIALECTS))
     channel, problems = loaded.channel, Problems(loaded.source, loaded.removed)
     problems.extend(loaded.problems)
-    origin = Origin(channel, read_tables(channel, problems), loaded.source, timezone, refreshing)
+    changes = with_properties(channel, known_sources(channel), problems, client)
+    definitions = read_tables(channel, problems)
+    if not channel.tables:
+        changes, defined = defined_tables(changes, problems)
+        definitions = dataclasses.replace(definitions, tables=defined)
+    origin = Origin(channel, changes, definitions, loaded.source, timezone, refreshing)
     check_environment(problems)
     came = adding.read(channel.place) if adds_columns(channel) else {}
     return _build_plan(origin, came, problems, client)
@@ -85,6 +97,22 @@ def replan(plan: Plan, came: adding.Added) -> Plan:
     Raises ConfigurationError where they do not go together with the channel.
     """
     return _build_plan(plan.origin, came, Problems(plan.origin.file), lambda _: ())
+
+
+def learned(plan: Plan, found: SchemasFound, came: adding.Added) -> Plan:
+    """Make a plan again, with schemas that records were found to have, and the tables of topics that came since.
+
+    Raises IntegratorError where they cannot be asked for, or do not go together with the channel.
+    """
+    channel, name = plan.origin.channel, plan.recipe.messages.cap_loc
+    source = plan.changes.learned(found)
+    definitions = plan.origin.definitions
+    if not channel.tables:
+        source = source.defines(found.topic) or source
+        definitions = dataclasses.replace(definitions, tables=list(source.tables()))
+    changes = {**plan.origin.changes, name: source}
+    origin = dataclasses.replace(plan.origin, changes=changes, definitions=definitions)
+    return replan(dataclasses.replace(plan, origin=origin), came)
 
 
 @dataclass(frozen=True)
@@ -138,13 +166,12 @@ def _ends(origin: Origin, tables: Sequence[Table], problems: Problems, client: C
     channel = origin.channel
     scopes.check_words(channel, problems)
     scopes.check_scopes(channel, (table.name for table in tables), problems, complete=origin.definitions.complete)
-    (source_name, source), (kafka_name, kafka) = ends_of(channel, problems, refreshing=origin.refreshing)
+    (source_name, source), (kafka_name, kafka) = ends_of(
+        channel, origin.changes, problems, refreshing=origin.refreshing
+    )
     scopes.check_idle_actions(channel, kafka_name, source_name, problems)
     check_sources(channel, tables, problems)
     settings = kafka_settings(channel, kafka_name, kafka, problems, client)
-    if isinstance(source, Topics):
-        extra = source_properties(channel, source_name, source.location, problems, client)
-        source = dataclasses.replace(source, extra=extra)
     registry = settings_of(kafka, kafka_name, problems)
     layout = layout_of(channel, kafka_name, kafka, settings.max_bytes, problems)
     files = origin.definitions.files
@@ -164,6 +191,8 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     _check_added(scope)
     if not isinstance(ends.source, TableSource) and not ends.source.whole_transactions:
         _check_transactions(scope, recipes)
+    if not isinstance(ends.source, TableSource) and not ends.source.has_records:
+        _check_records(scope, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
     if len(made) == len(recipes):
@@ -218,6 +247,14 @@ def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> N
         if any(depends_on(parts, "transaction") for parts in table.expressions):
             text = f"{{hvr_tx_countdown}} cannot be counted: {divided}; leave it out"
             scope.problems.add(("locations", scope.cap_loc, "topics"), text, table.table.name)
+
+
+def _check_records(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
+    """Report what needs the records of topics, where the source has none."""
+    for table in tables:
+        if any(depends_on(parts, "record") for parts in table.expressions):
+            text = "substitutions of a topic's record need a source of class kafka; leave them out"
+            scope.problems.add(("locations", scope.cap_loc), text, table.table.name)
 
 
 def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:

@@ -6,7 +6,7 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from integrator.channel import brokers, kafka_access
 from integrator.channel.actions import Environment
@@ -22,6 +22,8 @@ from integrator.librdkafka.consumer import SETTINGS
 from integrator.librdkafka.properties import is_of_producer
 from integrator.names.units import Unit, in_unit
 from integrator.plan.kafka_properties import extra_properties
+from integrator.sources.contract import Source
+from integrator.sources.kafka.source import Topics
 
 DEFAULT_MAX_BYTES = 1_000_000
 MIN_MAX_BYTES = 4096
@@ -66,7 +68,6 @@ def kafka_settings(
 ) -> KafkaSettings:
     """Return the settings for the Kafka location `name`; what is wrong is added to `problems`."""
     before = len(problems)
-    _check_actions(channel, problems)
     kafka_access.hide(location, problems.source.secrets)
     brokers.hide(location.Kafka_Brokers, problems.source.secrets)
     variables = _variables(channel, Target(channel, (name,)), problems)
@@ -129,13 +130,26 @@ class _Variables:
         return text
 
 
-def source_properties(
+def with_properties(
+    channel: Channel, sources: Mapping[str, Source], problems: Problems, client: Client
+) -> dict[str, Source]:
+    """Return sources with librdkafka's properties for those of topics; what is wrong is added to `problems`.
+
+    Secrets of all Environment actions are known from then on.
+    """
+    _check_actions(channel, problems)
+    return {
+        name: replace(one, extra=_source_properties(channel, name, one.location, problems, client))
+        if isinstance(one, Topics)
+        else one
+        for name, one in sources.items()
+    }
+
+
+def _source_properties(
     channel: Channel, name: str, location: TopicsLocation, problems: Problems, client: Client
 ) -> dict[str, str]:
-    """Return librdkafka's properties for the topics of location `name`; what is wrong is added to `problems`.
-
-    They are those of actions that name the location or its group: others are for the producer.
-    """
+    """Return the properties of actions that name the location or its group: others are for the producer."""
     before = len(problems)
     variables = _variables(channel, Target(channel, (name,), only_named=frozenset({"Value"})), problems)
     if PROPERTIES not in variables.texts:
@@ -155,7 +169,7 @@ def source_properties(
 
 
 def _check_actions(channel: Channel, problems: Problems) -> None:
-    """Check what holds for all Environment actions; secrets in them are known from then on."""
+    """Check what holds for all Environment actions, and note their secrets."""
     actions = of_kind(Environment, enumerate(channel.actions))
     _hide(actions, problems)
     for place, action in actions:

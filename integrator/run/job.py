@@ -17,12 +17,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import registry
+from integrator import registration
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
-from integrator.errors import ColumnsFound, DataError, EnvironmentFault
-from integrator.plan import Plan, replan
+from integrator.errors import ColumnsFound, DataError, EnvironmentFault, SchemasFound
+from integrator.plan import Plan, learned, replan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
@@ -78,13 +78,8 @@ class Job:
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES))
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
-        self.plan = registry.resolve(self.plan)
-        created = topics.ensure(
-            self.plan.recipe.send.producer, self.plan.topics, self.plan.create_topics, self.plan.dead_letter_topic
-        )
-        if created:
-            self._log.info("topics created", topics=created)
-        self.plan = dataclasses.replace(self.plan, recipe=fitting(self.plan.recipe, self.plan.topics))
+        source.keep(self.state.path)
+        self.plan = self._registered(self.plan)
 
     def close(self) -> None:
         """Give the channel back."""
@@ -174,6 +169,9 @@ class Job:
                 except ColumnsFound as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                     self._add(found)
+                except SchemasFound as found:
+                    self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+                    self._learn(found)
                 except (PySparkException, Py4JError, ConnectionError) as error:
                     raise classify(error) or consistency.of_checkpoint(self.state, error) or error from error
 
@@ -199,11 +197,28 @@ class Job:
         tables = {one.in_source.name: one.in_source for one in plan.recipe.tables}
         if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
             raise DataError(f"{found}; a column of that name is there under another one; define it")
-        recipe = fitting((plan := registry.resolve(plan)).recipe, plan.topics)
-        self.plan = dataclasses.replace(plan, state=self.plan.state, recipe=recipe)
+        self.plan = self._registered(dataclasses.replace(plan, state=self.plan.state))
         self.state.mark_added(known)
         came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
         self._log.warning("columns added", columns=came, found=str(found))
+
+    def _learn(self, found: SchemasFound) -> None:
+        """Make the plan anew, with the schemas that records have; the cycle is sent again. Raises IntegratorError."""
+        before = {table.table.name for table in self.plan.recipe.tables}
+        plan = learned(self.plan, found, discovered_columns.read(self.state.path))
+        self.plan = self._registered(dataclasses.replace(plan, state=self.plan.state))
+        self.plan.changes.keep(self.state.path)
+        new = sorted({table.table.name for table in self.plan.recipe.tables} - before)
+        self._log.info("schemas found", topic=found.topic, ids=list(found.ids), new_tables=new)
+
+    def _registered(self, plan: Plan) -> Plan:
+        """Return a plan whose schemas are registered, and whose topics are there and take its messages."""
+        plan = registration.resolve(plan)
+        producer = plan.recipe.send.producer
+        created = topics.ensure(producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
+        if created:
+            self._log.info("topics created", topics=created)
+        return dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
 
     def _run(self, spark: SparkSession, *, once: bool) -> None:
         self._compaction.compact(self._listing().slices)

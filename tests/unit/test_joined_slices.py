@@ -18,6 +18,7 @@ from integrator.librdkafka.cluster import Topic
 from integrator.run.passes import decoding
 from integrator.run.passes.first_pass import first_pass
 from integrator.sources.kafka import joined_slices, slice_file
+from integrator.sources.kafka.block_lines import TopicEncoding
 from integrator.sources.kafka.ranges import Stream
 from integrator.sources.kafka.reader import TopicReader
 from integrator.sources.slices import TaskSlice, rows_of
@@ -59,7 +60,7 @@ class Read:
 
     def __init__(self, cluster, partitions):
         self.topic, self.partitions = f"t{uuid.uuid4().hex[:10]}", partitions
-        self.reader = TopicReader({"bootstrap.servers": cluster.brokers})
+        self.reader = TopicReader({"bootstrap.servers": cluster.brokers}, TopicEncoding(table=None))
         cluster.create([self.topic], len(partitions))
         producer = Producer({"bootstrap.servers": cluster.brokers})
         for partition, values in enumerate(partitions):

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from integrator.contracts.change_batch import RECORD
+from integrator.contracts.streams import Source
 from integrator.decode.lines.files import MARK, begins_with_record, cut_off, open_file
-from integrator.decode.lines.lines import LeftOut, Lines
-from integrator.engine.arrays import Ints
+from integrator.decode.lines.lines import NO_TIME, LeftOut, Lines, Origin
+from integrator.engine.arrays import Ints, Places
 from integrator.errors import DataError, Fault, Place
 
 MOST_BYTES = 4 * 1024 * 1024
@@ -88,29 +90,44 @@ def together(file: str, parts: Sequence[Lines], numbers: Sequence[Ints]) -> Line
     for part in parts:
         if part.rejected:
             raise DataError(part.rejected[0].fault)
+    hidden, left_out, origin = parts[0].hidden, _left_out(parts), _origin(parts)
     sizes = [int(part.offsets[-1]) for part in parts]
     begins = np.cumsum([0, *sizes[:-1]])
     ends = [part.offsets[1:] + begin for part, begin in zip(parts, begins.tolist(), strict=True)]
-    left_out = None
-    of_parts = [part.left_out for part in parts]
-    if any(of_parts):
-        values = dict[bytes, int]()
-        codes = []
-        for part, one in zip(parts, of_parts, strict=True):
-            if one is None:
-                codes.append(np.full(len(part), -1, np.int32))
-            else:
-                places = [values.setdefault(value, len(values)) for value in one.values]
-                codes.append(np.array([*places, -1], np.int32)[one.codes])
-        left_out = LeftOut([*values], np.concatenate(codes), max(one.at for one in of_parts if one is not None))
-    return Lines(
-        file,
-        b"".join(part.data for part in parts),
-        np.concatenate(numbers),
-        np.concatenate([np.zeros(1, np.int32), *ends]).astype(np.int32),
-        hidden=parts[0].hidden,
-        left_out=left_out,
-    )
+    bounds = np.concatenate([np.zeros(1, np.int32), *ends]).astype(np.int32)
+    data = b"".join(part.data for part in parts)
+    return Lines(file, data, np.concatenate(numbers), bounds, (), hidden, left_out, None, origin)
+
+
+def _left_out(parts: Sequence[Lines]) -> LeftOut | None:
+    """Return what is left out of lines, each value once."""
+    values, codes, at = dict[bytes, int](), list[Places](), 0
+    for part in parts:
+        places = [-1]
+        if part.left_out is not None:
+            places = [*(values.setdefault(value, len(values)) for value in part.left_out.values), -1]
+            at = part.left_out.at
+        of_part = np.full(len(part), -1) if part.left_out is None else part.left_out.codes
+        codes.append(np.array(places, np.int32)[of_part])
+    return LeftOut([*values], np.concatenate(codes), at) if values else None
+
+
+def _origin(parts: Sequence[Lines]) -> Origin | None:
+    """Return what the source knows of lines."""
+    if all(part.origin is None for part in parts):
+        return None
+    tables, codes, times, records = dict[Source, int](), list[Places](), list[Ints](), list[pa.Array]()
+    any_record = False
+    for part in parts:
+        size = len(part)
+        of = part.origin or Origin((), np.full(size, -1, np.int32), np.full(size, NO_TIME))
+        places = [*(tables.setdefault(table, len(tables)) for table in of.tables), -1]
+        codes.append(np.array(places, np.int32)[of.codes])
+        times.append(of.times)
+        records.append(pa.nulls(size, RECORD) if of.record is None else of.record)
+        any_record |= of.record is not None
+    record = pa.concat_arrays(records) if any_record else None
+    return Origin((*tables,), np.concatenate(codes), np.concatenate(times), record)
 
 
 class Named(NamedTuple):

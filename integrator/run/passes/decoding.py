@@ -19,7 +19,7 @@ from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, File, reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.decode.order.positions import ENDED
-from integrator.errors import ColumnsFound, EnvironmentFault, IntegratorError
+from integrator.errors import ColumnsFound, EnvironmentFault, IntegratorError, SchemasFound
 from integrator.expressions.parts import depends_on
 from integrator.sources.contract import SliceReader
 from integrator.sources.slices import TaskSlice
@@ -98,7 +98,7 @@ class Decoding:
             self.file = runs[0].path
             for run in runs:
                 self._reader.check_unchanged(run)
-            joined = self._reader.join(runs)
+            joined = self._reader.join(runs, records=self._reading.records)
         if joined is not None:
             yield from self._together(runs, joined)
             return
@@ -139,6 +139,8 @@ class Decoding:
             if all(batch.ends and not batch.rejected for batch in batches):
                 ends = {run.stream: self._before_next(run.stream) for run in runs}
                 return JoinedFiles(runs, file, batches, ends, before)
+        except SchemasFound:
+            raise
         except IntegratorError:
             pass  # raised again, with its file and line, where the files are decoded one by one
         self.file, self._open, self._reading = before.file, opened, reading

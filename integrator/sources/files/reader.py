@@ -28,7 +28,7 @@ class FileReader:
         """Return the file."""
         return File(one.path, one.ordinal)
 
-    def join(self, slices: Sequence[TaskSlice]) -> File | None:
+    def join(self, slices: Sequence[TaskSlice], *, records: bool) -> File | None:  # noqa: ARG002 - of topics
         """Return small files as one; None where one is no file of lines."""
         lines = join_lines([Named(one.path, one.ordinal, one.stream) for one in slices])
         return None if lines is None else File(slices[0].path, slices[0].ordinal, lines)

@@ -46,7 +46,7 @@ class JoinedSlices(File):
         lengths = np.array([one.range.end - one.range.begin for one in self.slices])
         return Joint(np.cumsum(lengths) - lengths + 1, tuple(str(one.stream) for one in self.slices))
 
-    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None) -> Iterator[Lines]:
+    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None, keys: str = "") -> Iterator[Lines]:
         """Yield the values all at once.
 
         Raises DataError where one is not UTF-8, for the error has to name its range, and where each range is to be read
@@ -57,7 +57,7 @@ class JoinedSlices(File):
         found = [
             (lines, lines.numbers - one.range.begin + first)
             for one, first in zip(self.slices, self.joint.first_lines.tolist(), strict=True)
-            for lines in one.lines(reading, repeated)
+            for lines in one.lines(reading, repeated, keys)
         ]
         if found:
             yield together(self.path, *zip(*found, strict=True))
@@ -80,11 +80,14 @@ class JoinedSlices(File):
         return [part[0] if len(part) == 1 else JoinedSlices.of(part) for part in parts]
 
 
-def read_together(slices: Sequence[SliceFile]) -> JoinedSlices | None:
-    """Return ranges as one, with their records; None where they are large. Raises EnvironmentFault."""
+def read_together(slices: Sequence[SliceFile], *, headers: bool) -> JoinedSlices | None:
+    """Return ranges as one, with their records; None where they are large. Raises EnvironmentFault.
+
+    headers: whether they are read, too.
+    """
     found, room = list[SliceFile](), MOST_BYTES
     for one in slices:
-        read = one.read(room)
+        read = one.read(room, headers=headers)
         if read is None:
             return None
         found.append(read)

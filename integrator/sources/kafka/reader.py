@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from integrator.decode.contract import File
+from integrator.sources.kafka.block_lines import TopicEncoding
 from integrator.sources.kafka.joined_slices import JoinedSlices, read_together
 from integrator.sources.kafka.ranges import of_path
 from integrator.sources.kafka.slice_file import SliceFile, begin
@@ -14,9 +15,10 @@ from integrator.sources.slices import TaskSlice
 
 @dataclass(frozen=True)
 class TopicReader:
-    """Reads ranges. properties: librdkafka's."""
+    """Reads ranges. properties: librdkafka's. encoding: how records are encoded."""
 
     properties: Mapping[str, str] = field(repr=False)  # I7: may hold passwords
+    encoding: TopicEncoding = field(default_factory=TopicEncoding, repr=False)
 
     def begin(self, slices: Sequence[TaskSlice]) -> None:
         """Start to fetch ranges. Raises EnvironmentFault."""
@@ -28,11 +30,18 @@ class TopicReader:
 
     def _file(self, one: TaskSlice) -> SliceFile:
         stream, found = of_path(one.path)
-        return SliceFile(stream.place, one.ordinal, stream=stream, range=found, properties=self.properties)
+        return SliceFile(
+            stream.place,
+            one.ordinal,
+            stream=stream,
+            range=found,
+            properties=self.properties,
+            encoding=self.encoding,
+        )
 
-    def join(self, slices: Sequence[TaskSlice]) -> File | None:
+    def join(self, slices: Sequence[TaskSlice], *, records: bool) -> File | None:
         """Return small ranges as one, read; None where they are large after all. Raises EnvironmentFault."""
-        joined = read_together([self._file(one) for one in slices])
+        joined = read_together([self._file(one) for one in slices], headers=records)
         if joined is None:
             self.begin(slices)  # those that were read are read again
         return joined
