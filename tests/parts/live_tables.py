@@ -95,13 +95,14 @@ def _drop_slot(server: Postgres, prefix: str) -> None:
 
 def mariadb(server: MariaDb, kafka: str) -> Database:
     """The tables in the database `shop`. kafka: the brokers, which the connector keeps its history of schemas with."""
+    server.sql("create database shop;")
     of_items = """'id', id, 'name', name, 'price', cast(price as char), 'made', timestampdiff(microsecond, '1970-01-01',
       made), 'day', to_days(day) - to_days('1970-01-01'), 'weight', weight, 'version', version<more>"""
     return Database(
         product="MariaDB",
         sql=lambda text: server.sql(f"use shop; {text}"),
         schema="shop",
-        create=f"drop database shop; create database shop; use shop; {DDL.replace('timestamp(6)', 'datetime(6)')}",
+        create=f"drop table if exists items, notes; {DDL.replace('timestamp(6)', 'datetime(6)')}",
         select={
             "items": f"select json_object({of_items}) from items;",
             "notes": "select json_object('id', id, 'line', line, 'note', note, 'version', version) from notes;",
