@@ -84,7 +84,7 @@ class Round:
         self.chosen = draw.sample(list(self._faults), draw.randint(1, 3))
         self._topics = {table: self._database.topic(self._prefix, table) for table in KEYS}
         self._out = {table: f"{self._prefix}-out.{table}" for table in KEYS}
-        self._changing = threading.Lock()
+        self._changing, self._log = threading.Lock(), list[str]()
         self._path = directory / "channel.yaml"
 
     def __str__(self) -> str:
@@ -140,6 +140,7 @@ class Round:
         finally:
             if self._daemon.running:
                 self._daemon.kill(everything=True)
+            (self._directory / "log").write_text("\n".join(self._log + self._daemon.lines))
             self.parts.worker.delete(self._prefix)
             self._database.forget(self._prefix)
 
@@ -171,6 +172,7 @@ class Round:
         if not self._daemon.running:
             code = self._daemon.wait()
             assert code in ENDS, f"the daemon ended with {code}: " + "\n".join(self._daemon.lines[-30:])
+            self._log += self._daemon.lines
             self._daemon = Daemon(self._path)
 
     def _kill(self, server: connect.Worker | brokers.KraftBroker) -> None:
@@ -214,7 +216,7 @@ class Round:
         sent: Counter[topic_rows.Identity] = Counter()
         for table, topic in self._out.items():
             rows = [read(topic, one.value) for one in received if one.topic == topic and one.value is not None]
-            came.update(topic_rows.of_event(table, event) for event in self._events(tap, table))
+            came.update(one for event in self._events(tap, table) for one in topic_rows.of_event(table, event))
             sent.update(topic_rows.of_row(table, row) for row in rows)
             added = self._changes.added if table == "items" and self._unknown == "add" else ""
             wanted = self._database.rows(table, added)

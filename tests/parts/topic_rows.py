@@ -109,21 +109,27 @@ def json_event(topic: str, value: bytes) -> Row:
 
 def leaves_row(identity: Identity) -> bool:
     """Return whether the change leaves a row: only then it is certain that another one is a repeat."""
-    return identity[1] != "deleted"
+    return identity[1] == "after"
 
 
-def of_event(table: str, event: Row) -> Identity:
-    """The identity of a Debezium event's change."""
+def of_event(table: str, event: Row) -> list[Identity]:
+    """The identities of what a Debezium event has: of its change, and of the image before an update, if it is there."""
+    key, before, after = KEYS[table], event["before"], event["after"]
     if event["op"] == "d":
-        return (table, "deleted", *(event["before"][name] for name in KEYS[table]))
-    return (table, *(event["after"][name] for name in (*KEYS[table], "version")))
+        return [(table, "deleted", *(before[name] for name in key))]
+    found = [(table, "after", *(after[name] for name in (*key, "version")))]
+    if before is not None:
+        found.append((table, "before", *(before[name] for name in (*key, "version"))))
+    return found
+
+
+_IMAGES = {0: "deleted", 1: "after", 2: "after", 4: "before"}
 
 
 def of_row(table: str, row: Row) -> Identity:
-    """The identity of the change that a row of the integrator is."""
-    if row["op_val"] == 0:
-        return (table, "deleted", *(row[name] for name in KEYS[table]))
-    return (table, *(row[name] for name in (*KEYS[table], "version")))
+    """The identity of what a row of the integrator is: a change, or an image before an update."""
+    names = KEYS[table] if row["op_val"] == 0 else (*KEYS[table], "version")
+    return (table, _IMAGES[row["op_val"]], *(row[name] for name in names))
 
 
 def rebuilt(table: str, rows: list[Row]) -> list[Row]:
@@ -138,7 +144,7 @@ def rebuilt(table: str, rows: list[Row]) -> list[Row]:
         key = tuple(image[name] for name in KEYS[table])
         if row["op_val"] == 0:
             made.pop(key, None)
-        else:
+        elif row["op_val"] != 4:
             made[key] = {**made.get(key, {}), **image}
     return [made[key] for key in sorted(made)]
 
