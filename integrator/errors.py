@@ -36,6 +36,7 @@ DATA = Kind("data", "the owner of the source data", 3, retriable=False)
 DELIVERY = Kind("delivery", "the operator of Kafka", 4, retriable=True)
 ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
 COLUMNS = Kind("columns", "the author of the channel", 3, retriable=False)
+SCHEMAS = Kind("schemas", "the operator", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
 PROCESS = Kind("process", "the operator", 5, retriable=True)
@@ -148,6 +149,10 @@ class EnvironmentFault(IntegratorError):
     kind = ENVIRONMENT
 
 
+class RegistryAway(EnvironmentFault):
+    """No schema registry answers."""
+
+
 class SourceAway(IntegratorError):
     """What changes are read from does not answer: nothing is lost, and the cycle will be sent again."""
 
@@ -180,6 +185,20 @@ class ColumnsFound(IntegratorError):
     def of_file(self, ordinal: int) -> ColumnsFound:
         """Return the same, with the number of the file."""
         return ColumnsFound(str(self), self.tables, ordinal)
+
+
+class SchemasFound(IntegratorError):
+    """Records of a topic have schemas that are not known yet: the driver asks for them, and the cycle is sent again."""
+
+    kind = SCHEMAS
+
+    def __init__(self, text: str, topic: str, ids: Sequence[int]) -> None:
+        """Tell of a topic the ids of schemas."""
+        super().__init__(text, topic, ids)
+        self.topic, self.ids = topic, tuple(ids)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class Defect(IntegratorError):
@@ -246,8 +265,8 @@ class ConfigurationError(IntegratorError):
 
 
 _KINDS: tuple[type[IntegratorError], ...] = (
-    ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, SourceAway, ProcessLost,
-    ProcessLate, ColumnsFound, Defect,
+    ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, RegistryAway, SourceAway,
+    ProcessLost, ProcessLate, ColumnsFound, SchemasFound, Defect,
 )  # fmt: skip
 _BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _SYSTEMS = (OSError, EOFError, MemoryError)

@@ -6,6 +6,7 @@ are the names people write; `DATATYPES` maps them to the tree.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -240,6 +241,20 @@ def datatype(name: str, length: Size = None, precision: Size = None, scale: Size
     if name not in DATATYPES:
         raise KeyError(f"{name!r} is no datatype; {datatype_meant(name, DATATYPES)}")
     return DATATYPES[name](length, precision, scale)
+
+
+_DESCRIBED = re.compile(r"(?P<name>[a-z]+)(?:\((?P<first>\d+)(?:,(?P<second>-?\d+))?\))?(?P<items>(?:\[\])*)")
+
+
+def described(text: str) -> Type:
+    """Return the type that `describe` has a text of, or the one of a datatype's name. Raises KeyError."""
+    found = _DESCRIBED.fullmatch(text)
+    if found is None:
+        raise KeyError(f"{text!r} is no datatype")
+    name, first, second = found["name"], found["first"], found["second"]
+    one = None if first is None else int(first)
+    length, precision = (one, None) if name in ("char", "varchar", "enum") else (None, one)
+    return datatype(name + found["items"], length, precision, None if second is None else int(second))
 
 
 _ARROW = {

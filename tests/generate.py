@@ -59,7 +59,7 @@ def reference() -> str:
         _model("Location of class kafka", locations.KafkaLocation),
         _model("Location of class kafka with topics", topics.TopicsLocation),
         _model("Create_Topics", locations.TopicCreation),
-        _model("Schema_Registry", locations.RegistryAccess),
+        _model("Schema_Registry", locations.RegistryUse),
         _model("Table files", model.TableFile),
         "## Actions\n\nA page each: [actions](actions/README.md).\n",
         _table("Datatypes", ["datatype"], [[f"`{name}`"] for name in schema.DATATYPES]),

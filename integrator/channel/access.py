@@ -1,4 +1,4 @@
-"""Who we are to the brokers, and how they and we prove it, with HVR's property names.
+"""Who we are to brokers and registries, and how they and we prove it, with HVR's property names.
 
 https://fivetran.com/docs/hvr6/property-reference/location-properties.
 """
@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from integrator.channel.base import Model
-from integrator.channel.paths import local, local_or_text
+from integrator.channel.base import Counted, Model
+from integrator.channel.paths import LocalPath, local, local_or_text
 
 Given = Annotated[str, Field(min_length=1)]
 GivenFile = Annotated[Given, AfterValidator(local)]
@@ -82,4 +82,35 @@ class KafkaAccess(Model):
     )
     Stream_Client_Private_Key_Password: Given | None = Field(
         None, repr=False, description="That key's password, preferably as ${NAME}."
+    )
+
+
+class RegistryConnection(Model):
+    """How a schema registry is reached (extension)."""
+
+    Bearer_Token: str | None = Field(None, repr=False, description="A token, in the place of user and password.")
+    CA_Certificate: LocalPath | None = Field(None, description="PEM file of the authority that signed its certificate.")
+    Client_Certificate: LocalPath | None = Field(None, description="PEM file of our certificate, for mutual TLS.")
+    Client_Private_Key: LocalPath | None = Field(
+        None, description="PEM file of its key, where it is not in the same file."
+    )
+    Client_Private_Key_Password: str | None = Field(None, repr=False, description="That key's password.")
+    Retries: Annotated[int, Field(ge=0, le=100)] = Field(5, description="How often a request is tried again.")
+    Timeout_Seconds: Annotated[float, Field(gt=0, le=600), Counted("seconds")] = Field(
+        10, description="How long a whole answer may take."
+    )
+
+
+class RegistryLocation(Model):
+    """A location whose messages may have schemas in a registry."""
+
+    Kafka_Schema_Registry: str | list[str] | None = Field(
+        None, description="URL of a Confluent-compatible schema registry, or several that share their schemas."
+    )
+    Kafka_Schema_User: str | None = Field(None, description="The registry's user, for basic authentication.")
+    Kafka_Schema_Registry_Password: str | None = Field(
+        None, repr=False, description="That user's password, preferably as ${NAME}."
+    )
+    Schema_Registry: RegistryConnection = Field(
+        default_factory=RegistryConnection, description="How the registry is reached (extension)."
     )

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from integrator.channel import patterns
-from integrator.channel.access import KafkaAccess
+from integrator.channel.access import KafkaAccess, RegistryConnection, RegistryLocation
 from integrator.channel.base import Counted, Group, Model
-from integrator.channel.paths import LocalPath
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.channel.topics import TopicsLocation
 
@@ -28,16 +27,9 @@ class TopicCreation(Model):
     )
 
 
-class RegistryAccess(Model):
+class RegistryUse(RegistryConnection):
     """How a schema registry is reached and used (extension)."""
 
-    Bearer_Token: str | None = Field(None, repr=False, description="A token, in the place of user and password.")
-    CA_Certificate: LocalPath | None = Field(None, description="PEM file of the authority that signed its certificate.")
-    Client_Certificate: LocalPath | None = Field(None, description="PEM file of our certificate, for mutual TLS.")
-    Client_Private_Key: LocalPath | None = Field(
-        None, description="PEM file of its key, where it is not in the same file."
-    )
-    Client_Private_Key_Password: str | None = Field(None, repr=False, description="That key's password.")
     Auto_Register: bool = Field(
         True,
         description="Register schemas that are not registered yet. If false, all schemas must be registered already.",
@@ -56,13 +48,9 @@ class RegistryAccess(Model):
         description="PREFIX: the schema's id, in five bytes before each message. HEADER: the schema's "
         "GUID, in a header of the message.",
     )
-    Retries: Annotated[int, Field(ge=0, le=100)] = Field(5, description="How often a request is tried again.")
-    Timeout_Seconds: Annotated[float, Field(gt=0, le=600), Counted("seconds")] = Field(
-        10, description="How long a whole answer may take."
-    )
 
 
-class KafkaLocation(KafkaAccess):
+class KafkaLocation(KafkaAccess, RegistryLocation):
     """A Kafka cluster, and how messages are made for it."""
 
     group: Group = Field("KAFKA", description="The location group that actions name.")
@@ -118,18 +106,11 @@ class KafkaLocation(KafkaAccess):
         description="How a key becomes a partition: librdkafka's default, CRC32, as HVR; murmur2_random is that of "
         "Java producers, for topics that are joined with theirs (extension).",
     )
-    Kafka_Schema_Registry: str | list[str] | None = Field(
-        None, description="URL of a Confluent-compatible schema registry, or several that share their schemas."
-    )
     Kafka_Schema_Registry_Format: Literal["AVRO", "JSON", "PROTOBUF"] = Field(
         "AVRO", description="The format of messages with a registry; PROTOBUF is an extension."
     )
-    Kafka_Schema_User: str | None = Field(None, description="The registry's user, for basic authentication.")
-    Kafka_Schema_Registry_Password: str | None = Field(
-        None, repr=False, description="That user's password, preferably as ${NAME}."
-    )
-    Schema_Registry: RegistryAccess = Field(
-        default_factory=RegistryAccess, description="How the registry is used (extension)."
+    Schema_Registry: RegistryUse = Field(
+        default_factory=RegistryUse, description="How the registry is reached and used (extension)."
     )
     Json_Decimals: Literal["BASE64", "NUMERIC", "TEXT"] | None = Field(
         None,

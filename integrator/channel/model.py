@@ -86,8 +86,10 @@ class Channel(Progress):
     """A channel: from where, to where, which tables, and how."""
 
     locations: dict[LocationName, Location] = Field(description="The source and the Kafka location, by name.")
-    tables: Annotated[list[Annotated[str | TableFile, AfterValidator(_at_its_place)]], Field(min_length=1)] = Field(
-        description="Files with table definitions."
+    tables: list[Annotated[str | TableFile, AfterValidator(_at_its_place)]] = Field(
+        default=[],
+        description="Files with table definitions. They may be left out where the source has them: topics whose "
+        "records have schemas.",
     )
     table_groups: dict[Group, list[str]] = Field(default={}, description="Names for sets of tables.")
     actions: list[Action] = Field(default=[], description="What differs from the defaults.")

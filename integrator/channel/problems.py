@@ -62,10 +62,10 @@ class Problems:
         self._found[Problem(self.source.file, 0, "", text)] = None
 
     def at_location(self, name: str) -> Report:
-        """Return what takes the problems of a location."""
+        """Return what takes the problems of a location's parameters; one of a group is given as GROUP/PARAMETER."""
 
         def report(parameter: str, reason: str | Reason, table: str = "") -> None:
-            self.add(("locations", name, parameter), reason, table)
+            self.add(("locations", name, *parameter.split("/")), reason, table)
 
         return report
 

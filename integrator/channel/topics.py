@@ -10,8 +10,8 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, Vali
 from typing_extensions import Self
 
 from integrator.channel import patterns
-from integrator.channel.access import KafkaAccess
-from integrator.channel.paths import DIRECTORY
+from integrator.channel.access import KafkaAccess, RegistryLocation
+from integrator.channel.paths import DIRECTORY, LocalPath
 from integrator.channel.sources import SourceLocation
 
 START_WORDS = ("earliest", "latest", "group")
@@ -37,12 +37,26 @@ def _topic(given: str) -> str:
     return given
 
 
+def _with_table(given: str) -> str:
+    """Return a regular expression. Raises ValueError for what is none, or has no group `table`."""
+    try:
+        groups = re.compile(given).groupindex
+    except re.error as error:
+        raise ValueError(f"{given!r} is no regular expression: {error}") from None
+    if "table" not in groups or not groups.keys() <= {"table", "schema", "database"}:
+        raise ValueError(f"{given!r} needs the group (?P<table>…), and may have (?P<schema>…) and (?P<database>…)")
+    return given
+
+
+Encoding = Literal["auto", "json", "avro", "protobuf", "text", "bytes"]
+
+
 def _listed(given: Any) -> Any:
     return [given] if isinstance(given, str) else given
 
 
-class TopicsLocation(SourceLocation, KafkaAccess):
-    """Topics of a Kafka cluster, whose records are change records in JSON. A location of class kafka with `topics`."""
+class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
+    """Topics of a Kafka cluster, whose records are changes. A location of class kafka with `topics`."""
 
     class_: Literal["kafka"] = Field(alias="class", description="Kafka.")
     Kafka_Brokers: Annotated[list[str], Field(min_length=1)] = Field(
@@ -54,6 +68,27 @@ class TopicsLocation(SourceLocation, KafkaAccess):
             "[shop.orders, ^shop\\.audit_.*]. Topics that come later are read from the first record there. Names that "
             "begin with __ are not matched."
         )
+    )
+    encoding: Encoding = Field(
+        "auto",
+        description="How values are encoded that begin with no schema's id (those that do are as the registry has it). "
+        "auto, json: as JSON. avro, protobuf: by the schema in schema_file; without one all need an id. text, bytes: "
+        "each is the value of a column called value, whatever it begins with.",
+    )
+    schema_file: LocalPath | None = Field(
+        None,
+        description="The schema of values without a registry: .avsc, or .proto, whose first message it is.",
+    )
+    key_encoding: Encoding = Field(
+        "auto", description="As encoding, of keys; auto: JSON, and text that does not begin as JSON does."
+    )
+    key_schema_file: LocalPath | None = Field(None, description="As schema_file, of keys.")
+    table_of_topic: Annotated[str, AfterValidator(_with_table)] | None = Field(
+        None,
+        description="A regular expression for the names of topics whose records name no table, with the groups table "
+        "and, if need be, schema and database: ^prod-(?P<table>.+)$. By default the part after the last dot is the "
+        "table, and of three or more parts the one before it is the schema; the only topic of a channel with one table "
+        "has the records of that.",
     )
     start: Literal["earliest", "latest", "group"] | AwareDatetime = Field(
         "earliest",

@@ -68,7 +68,7 @@ def plan(plan: Plan, only: Sequence[str]) -> str:
         "bundling": show.bundling(recipe),
         "max_bytes": recipe.messages.max_bytes,
         "delivery": "exactly_once" if recipe.send.exactly_once else "at_least_once",
-        "registry": list(plan.registry.urls) if plan.registry else [],
+        "registry": list(plan.registry.access.urls) if plan.registry else [],
         "state": plan.state,
         "topics": list(plan.topics),
         "notes": list(plan.notes),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from integrator import registry
+from integrator import registration
 from integrator.cli import look
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
@@ -40,7 +40,7 @@ def connect(plans: Sequence[Plan], test_topic: str | None) -> str:
     steps: list[Callable[[], Iterable[str]]] = [
         *(partial(_source, plan) for plan in plans),
         partial(_brokers, plans[0], test_topic),
-        partial(registry.check, plans[0]),
+        partial(registration.check, plans[0]),
     ]
     for step in steps:
         try:

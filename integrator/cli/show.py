@@ -71,7 +71,7 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
     say(f"producer  {mask_properties(recipe.send.producer)}")
     say(f"messages  {layout(recipe)}, {bundling(recipe)}, at most {recipe.messages.max_bytes} bytes")
     if plan.registry:
-        say(f"registry  {', '.join(plan.registry.urls)}")
+        say(f"registry  {', '.join(plan.registry.access.urls)}")
     say(f"state     {paths.as_known(plan.state)}")
     for note in plan.notes:
         say(f"note: {note}")

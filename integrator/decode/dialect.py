@@ -41,12 +41,14 @@ class JsonRecords:
     """How blocks of JSON lines are decoded; `expected` describes a right line, for errors.
 
     repeated: the member that records begin with, whose value is the same in many, as a schema is, and the one after it.
-    joined, positions: see `Parts`; `positions` is given a document.
+    keys: the member in which keys of records without a value stand; none where these are not asked for. joined,
+    positions: see `Parts`; `positions` is given a document.
     """
 
     decode: Callable[[Document, Reading], Decoded]
     expected: str
     repeated: tuple[str, str] | None = None
+    keys: str = ""
     joined: bool = False
     positions: Callable[[Document], Positions] | None = None
 
@@ -57,10 +59,10 @@ class JsonRecords:
             return self.decode(self._document(lines), reading)
 
         found = self.positions and self._placed(self.positions, file, reading)
-        return Parts(file.lines(reading, self.repeated), decode, self.joined, found)
+        return Parts(file.lines(reading, self.repeated, self.keys), decode, self.joined, found)
 
     def _placed(self, of: Callable[[Document], Positions], file: File, reading: Reading) -> Iterator[Positions]:
-        for lines in file.lines(reading, self.repeated):
+        for lines in file.lines(reading, self.repeated, self.keys):
             yield of(self._document(lines))
 
     def _document(self, lines: Lines) -> Document:

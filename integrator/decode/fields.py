@@ -14,6 +14,7 @@ from integrator.arrow.arrays import first_refused, flat, mask
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.json.numbers import read_whole
 from integrator.decode.json.objects import Objects
+from integrator.decode.lines.lines import NO_TIME
 from integrator.decode.refusal import Faults, refuse
 from integrator.decode.text.moments import PER_SECOND, SECONDS
 from integrator.engine.arrays import Ints, Mask, Octets
@@ -25,20 +26,27 @@ INSTANT = pa.timestamp("us", "UTC")
 
 @dataclass(frozen=True)
 class Where:
-    """Where records stand: their file, and the line of each. faults: see `Lines`."""
+    """Where records stand: their file, and the line of each. faults: see `Lines`.
+
+    record: what topics have of them, where it is asked for (`RECORD`).
+    """
 
     file: str
     line: Ints
     faults: Faults | None = None
+    record: pa.Array | None = None
 
     @staticmethod
     def of(objects: Objects) -> Where:
         """Return where the lines of objects stand."""
-        return Where(objects.lines.file, objects.numbers, objects.lines.faults)
+        origin = objects.lines.origin
+        record = None if origin is None or origin.record is None else origin.record.take(pa.array(objects.line))
+        return Where(objects.lines.file, objects.numbers, objects.lines.faults, record)
 
     def take(self, places: Ints) -> Where:
         """Return where the records at these places stand."""
-        return Where(self.file, self.line[places], self.faults)
+        record = None if self.record is None else self.record.take(pa.array(places))
+        return Where(self.file, self.line[places], self.faults, record)
 
     def place(self, at: int) -> Place:
         """Return where a record stands."""
@@ -143,3 +151,35 @@ def qualified(names: pa.Array, where: Where, name: str) -> Qualified:
     database = pc.struct_field(before, "database")
     database = pc.if_else(pc.equal(database, ""), None, database)  # the group is empty where it is not there
     return Qualified(database, pc.struct_field(before, "schema"), pc.replace_substring_regex(names, r"^.*\.", ""))
+
+
+def named(names: Qualified, objects: Objects, default: str | None = None) -> Qualified:
+    """Return the names that records give; for those that name no table, the table that the source has them of.
+
+    default: the table of records for which the source has none either.
+    """
+    table, instead = names.table.cast(pa.string()), pa.scalar(default, pa.string())
+    origin = objects.lines.origin
+    if origin is None or not table.null_count:
+        return names._replace(table=pc.coalesce(table, instead))
+    own = origin.codes[objects.line]
+    codes, nameless = pa.array(own, mask=own < 0), pc.is_null(table)
+    schemas = pa.array([one.schema for one in origin.tables], pa.string()).take(codes)
+    tables = pa.array([one.name for one in origin.tables], pa.string()).take(codes)
+    databases = pa.array([one.database for one in origin.tables], pa.string()).take(codes)
+
+    def filled(given: pa.Array, instead: pa.Array) -> pa.Array:
+        own = given.cast(pa.string())
+        return pc.if_else(nameless, pc.coalesce(own, instead), own)
+
+    schema, database = filled(names.schema, schemas), filled(names.database, databases)
+    return Qualified(database, schema, pc.coalesce(table, tables, instead))
+
+
+def written_at(objects: Objects) -> pa.Array:
+    """Return when the source has it that records were written; null where it has no time of them."""
+    origin = objects.lines.origin
+    if origin is None:
+        return pa.nulls(len(objects), INSTANT)
+    times = origin.times[objects.line]
+    return pa.array(times, pa.timestamp("ms", "UTC"), mask=times == NO_TIME).cast(INSTANT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,8 @@ from integrator.schema import Table
 
 ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
 """What to do about a column that the table's definition does not have."""
+Found: TypeAlias = "pa.DataType | str"
+"""What the values of a column are: of Arrow's type, or of a datatype that is declared."""
 _ONE_CASE = "they differ in case alone: write the column in the definition as records have it, or define both"
 _MOST_DIGITS = 20
 """Of an integer of 64 bits, its sign included. Python reads integers of at most 4,300 digits."""
@@ -32,13 +35,15 @@ class Others:
         self._counts: dict[str, int] = {}
         self._refused: list[tuple[Ints, str, Table]] = []
         self._mistaken: list[tuple[Ints, str, str, Table]] = []
-        self._found: dict[str, dict[str, tuple[int, pa.DataType | None, str]]] = {}
+        self._found: dict[str, dict[str, tuple[int, Found | None, str]]] = {}
 
-    def add(self, table: Table, name: str, line: Ints, values: pa.Array, *, infers: bool | None) -> None:
+    def add(
+        self, table: Table, name: str, line: Ints, values: pa.Array, *, infers: bool | None, declared: str = ""
+    ) -> None:
         """Add what records have under a name: values in JSON, or in a type, and the line of each.
 
-        infers: whether values in JSON have the type that a column of them would have; else it is text, if they are
-        all scalars of one type in JSON. None: they are in a type.
+        declared: the datatype that their schema has of it. infers: whether values in JSON have the type that a column
+        of them would have; else it is text, if they are all scalars of one type in JSON. None: they are in a type.
         """
         valued = np.flatnonzero(mask(pc.is_valid(values)))
         reason = unknown_column(table.name, name)
@@ -47,7 +52,8 @@ class Others:
         if len(valued):
             kinds = {"": values.type} if infers is None else _kinds(values)
             kind = _as_text(kinds) if infers is False else next(iter(kinds.values())) if len(kinds) == 1 else None
-            self._found.setdefault(table.name, {})[name] = (int(line.min()), kind, ", ".join(sorted(kinds)))
+            found = declared or kind
+            self._found.setdefault(table.name, {})[name] = (int(line.min()), found, ", ".join(sorted(kinds)))
 
     def take_for(self, table: Table, name: str, column: str, line: Ints) -> None:
         """Note records that have a name which may be meant for a column: they differ in case, and it has no value."""
@@ -93,7 +99,7 @@ class Others:
         text = f"column {shown(name)} is not in its definition, which has {known}; {ALLOW}"
         return Fault(Place(self._file, line), f"table {table.name}: {text}")
 
-    def _tell(self, table: str, columns: Mapping[str, tuple[int, pa.DataType | None, str]]) -> None:
+    def _tell(self, table: str, columns: Mapping[str, tuple[int, Found | None, str]]) -> None:
         for name, (line, kind, kinds) in columns.items():
             if kind is None:
                 raise _not_added(self._file, line, table, name, kinds)
@@ -140,14 +146,16 @@ def _not_added(file: str, line: int, table: str, name: str, kinds: object) -> Da
     )
 
 
-def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataType]]) -> ColumnsFound:
+def columns_found(file: str, table: str, found: Mapping[str, tuple[int, Found]]) -> ColumnsFound:
     """Return what says that columns are to be added: by name the first line that has it, and what its values are.
+
+    That is a datatype, where the records' schema declares one.
 
     Raises DataError for values of which no column can be made unless its type is declared.
     """
     columns = {}
     for name, (line, kind) in found.items():
-        datatype = next((datatype for is_of, datatype in _DATATYPES if is_of(kind)), None)
+        datatype = kind if isinstance(kind, str) else next((one for is_of, one in _DATATYPES if is_of(kind)), None)
         if datatype is None:
             raise _not_added(file, line, table, name, kind)
         columns[name] = (datatype, line)

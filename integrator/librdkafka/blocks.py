@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +72,28 @@ class Block:
                 of_record.append((data[start : names[at]].decode(errors="replace"), value))
             found.append(of_record)
         return found
+
+
+def joined(blocks: Sequence[Block]) -> Block:
+    """Return blocks as one."""
+    parts: list[npt.NDArray[Any]] = []
+    ends = {"value_ends", "key_ends", "field_ends", "name_ends", "item_ends"}
+    base = {"name_ends": "fields", "item_ends": "fields", "field_ends": "null_items"}
+    for name in Room._fields:
+        arrays = [getattr(one.room, name) for one in blocks]
+        if name in ends:
+            sizes = [
+                len(getattr(one.room, base[name])) if name in base else int(getattr(one.room, name)[-1])
+                for one in blocks
+            ]
+            shifts = np.cumsum([0, *sizes[:-1]])
+            skipped = 1 if name in ("value_ends", "key_ends", "field_ends") else 0
+            arrays = [
+                (one[skipped if at else 0 :] + shift).astype(np.int32)
+                for at, (one, shift) in enumerate(zip(arrays, shifts, strict=True))
+            ]
+        parts.append(np.concatenate(arrays))
+    return Block(Room(*parts))
 
 
 class Builder:

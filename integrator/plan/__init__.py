@@ -3,7 +3,7 @@
 In come the channel's file and a timezone; out goes a Plan, plain frozen data, or a ConfigurationError with all that is
 wrong.
 
-ends, source, definitions, identity     where changes come from, where they go, and the tables
+ends, source, asked, definitions, identity     where changes come from, where they go, and the tables
 parameters, tables, fields, keys, capture, restrict, message_key, topic     actions -> a table's recipe
 kafka, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
 bundling, layout, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
@@ -28,9 +28,9 @@ from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
 from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Messages, Read, Recipe, Send
-from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
-from integrator.expressions.parts import depends_on
+from integrator.errors import SchemasFound
+from integrator.plan.asked import check_source
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables
@@ -43,7 +43,14 @@ from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import conditions_of
 from integrator.plan.registry import RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.schedule import schedule_of
-from integrator.plan.source import check_sources, money_notes, read_of, read_of_tables
+from integrator.plan.source import (
+    check_sources,
+    defined_tables,
+    known_sources,
+    money_notes,
+    read_of,
+    read_of_tables,
+)
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
 from integrator.plan.topic import check_partitions
@@ -51,7 +58,7 @@ from integrator.schema import Table
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
-__all__ = ["Plan", "build", "replan"]
+__all__ = ["Plan", "build", "learned", "replan"]
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
@@ -72,7 +79,12 @@ def build(
     loaded = loading.load(file, run or RunOptions(), tuple(DIALECTS))
     channel, problems = loaded.channel, Problems(loaded.source, loaded.removed)
     problems.extend(loaded.problems)
-    origin = Origin(channel, read_tables(channel, problems), loaded.source, timezone, refreshing)
+    changes = known_sources(channel)
+    definitions = read_tables(channel, problems)
+    if not channel.tables:
+        changes, defined = defined_tables(changes, problems)
+        definitions = dataclasses.replace(definitions, tables=defined)
+    origin = Origin(channel, changes, definitions, loaded.source, timezone, refreshing)
     check_environment(problems)
     came = adding.read(channel.place) if adds_columns(channel) else {}
     return _build_plan(origin, came, problems, client)
@@ -84,6 +96,22 @@ def replan(plan: Plan, came: adding.Added) -> Plan:
     Raises ConfigurationError where they do not go together with the channel.
     """
     return _build_plan(plan.origin, came, Problems(plan.origin.file), lambda _: ())
+
+
+def learned(plan: Plan, found: SchemasFound, came: adding.Added) -> Plan:
+    """Make a plan again, with schemas that records were found to have, and the tables of topics that came since.
+
+    Raises IntegratorError where they cannot be asked for, or do not go together with the channel.
+    """
+    channel, name = plan.origin.channel, plan.recipe.messages.cap_loc
+    source = plan.changes.learned(found)
+    definitions = plan.origin.definitions
+    if not channel.tables:
+        source = source.defines(found.topic) or source
+        definitions = dataclasses.replace(definitions, tables=list(source.tables()))
+    changes = {**plan.origin.changes, name: source}
+    origin = dataclasses.replace(plan.origin, changes=changes, definitions=definitions)
+    return replan(dataclasses.replace(plan, origin=origin), came)
 
 
 @dataclass(frozen=True)
@@ -137,7 +165,9 @@ def _ends(origin: Origin, tables: Sequence[Table], problems: Problems, client: C
     channel = origin.channel
     scopes.check_words(channel, problems)
     scopes.check_scopes(channel, (table.name for table in tables), problems, complete=origin.definitions.complete)
-    (source_name, source), (kafka_name, kafka) = ends_of(channel, problems, refreshing=origin.refreshing)
+    (source_name, source), (kafka_name, kafka) = ends_of(
+        channel, origin.changes, problems, refreshing=origin.refreshing
+    )
     scopes.check_idle_actions(channel, kafka_name, source_name, problems)
     check_sources(channel, tables, problems)
     settings = kafka_settings(channel, kafka_name, kafka, problems, client)
@@ -157,9 +187,7 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     recipes = [table for table in made if table is not None]
     at_kafka = scope.problems.at_location(scope.kafka)
     check_tables(scope.layout, recipes, at_kafka)
-    _check_added(scope)
-    if not isinstance(ends.source, TableSource) and not ends.source.whole_transactions:
-        _check_transactions(scope, recipes)
+    check_source(scope, ends.source, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
     if len(made) == len(recipes):
@@ -194,26 +222,6 @@ def _absent(scope: ChannelScope) -> tuple[Table, ...]:
         text = "no table is sent: all of them are Absent; leave TableProperties Absent out for one"
         scope.problems.add(("tables",), text)
     return absent
-
-
-def _check_added(scope: ChannelScope) -> None:
-    """Report that columns are to be added while rows wait for the end of their transaction."""
-    if adds_columns(scope.channel) and scope.layout.bundling.mode == "TRANSACTION":
-        text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
-        report = scope.problems.at_location(scope.kafka)
-        report("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
-
-
-def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
-    """Report what needs whole transactions, where the source divides them."""
-    divided = "the topics that are read divide transactions among partitions"
-    if scope.layout.bundling.mode == "TRANSACTION":
-        report = scope.problems.at_location(scope.kafka)
-        report("Kafka_Message_Bundling", f"TRANSACTION cannot be: {divided}; say ROW, CHANGE or THRESHOLD")
-    for table in tables:
-        if any(depends_on(parts, "transaction") for parts in table.expressions):
-            text = f"{{hvr_tx_countdown}} cannot be counted: {divided}; leave it out"
-            scope.problems.add(("locations", scope.cap_loc, "topics"), text, table.table.name)
 
 
 def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:

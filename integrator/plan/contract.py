@@ -26,11 +26,12 @@ from integrator.sources.tables import TableSource
 class Origin:
     """What a plan is made of, as it was read: the channel, its tables, and the file of the channel.
 
-    timezone: the IANA name of the zone that `%[localtime]` means. refreshing: the plan is to refresh tables, not to
-    integrate changes.
+    changes: the sources of changes, by the names of their locations. timezone: the IANA name of the zone that
+    `%[localtime]` means. refreshing: the plan is to refresh tables, not to integrate changes.
     """
 
     channel: Channel
+    changes: dict[str, Source]
     definitions: Definitions
     file: reader.Source
     timezone: str

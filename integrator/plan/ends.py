@@ -25,11 +25,12 @@ _KAFKA_EXAMPLE = "{class: kafka, Kafka_Brokers: [HOST:PORT]}"
 
 
 def ends_of(
-    channel: Channel, problems: Problems, *, refreshing: bool
+    channel: Channel, changes: Mapping[str, Source], problems: Problems, *, refreshing: bool
 ) -> tuple[tuple[str, AnySource], tuple[str, KafkaLocation]]:
     """Return the source and the Kafka location, with their names: the first, where there are several.
 
-    refreshing: the source is of whole tables. Raises ConfigurationError where one of them is missing.
+    changes: the sources of changes, by name. refreshing: the source is of whole tables. Raises ConfigurationError
+    where one of them is missing.
     """
     of_tables = table_sources(channel)
     more = "" if refreshing or not of_tables else f"; or refresh the tables of {', '.join(of_tables)} alone: {_REFRESH}"
@@ -37,7 +38,7 @@ def ends_of(
     if refreshing:
         source = _one(of_tables, TABLE_SOURCES, Snapshot.example, problems)
     else:
-        source = _one(change_sources(channel), map(_named, SOURCES), f"{Files.example}{more}", problems)
+        source = _one(changes, map(_named, SOURCES), f"{Files.example}{more}", problems)
     locations = {name: one for name, one in channel.locations.items() if isinstance(one, KafkaLocation)}
     kafka = _one(locations, ["kafka"], f"{_KAFKA_EXAMPLE}{more}", problems)
     if source is None or kafka is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from integrator.channel import brokers, kafka_access
 from integrator.channel.model import Channel
 from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Problems
+from integrator.channel.registry_access import access_of
 from integrator.channel.sources import SourceLocation
 from integrator.channel.topics import TopicsLocation
 from integrator.contracts.recipe import DebeziumModes, Read
@@ -19,11 +20,38 @@ from integrator.sources.contract import Source
 from integrator.sources.shelf import SOURCES
 from integrator.sources.tables import TABLE_SOURCES, TableSource
 
+NO_TABLES = (
+    "is needed: files with table definitions; it may be left out for topics alone whose records have schemas, in a "
+    "registry or in themselves"
+)
+
 
 def change_sources(channel: Channel) -> dict[str, Source]:
     """Return the locations from which changes come, by name."""
     found = channel.locations.items()
     return {name: SOURCES[type(one)](one) for name, one in found if isinstance(one, SourceLocation)}
+
+
+def known_sources(channel: Channel) -> dict[str, Source]:
+    """Return the locations from which changes come, with what the channel's state keeps of their schemas.
+
+    Raises EnvironmentFault for a state that is damaged.
+    """
+    return {name: one.known_in(Path(channel.place)) for name, one in change_sources(channel).items()}
+
+
+def defined_tables(changes: Mapping[str, Source], problems: Problems) -> tuple[dict[str, Source], list[Table]]:
+    """Return sources with the definitions of their tables, and these tables.
+
+    That there are none is a problem. Raises IntegratorError for a source that cannot be asked.
+    """
+    found, tables = dict[str, Source](), list[Table]()
+    for name, one in changes.items():
+        found[name] = one.defines() or one
+        tables += found[name].tables()
+    if not tables:
+        problems.add(("tables",), NO_TABLES)
+    return found, tables
 
 
 def table_sources(channel: Channel) -> dict[str, TableSource]:
@@ -76,6 +104,7 @@ def check_sources(channel: Channel, tables: Sequence[Table], problems: Problems)
         if isinstance(location := channel.locations[name], TopicsLocation):
             kafka_access.hide(location, problems.source.secrets)
             brokers.hide(location.Kafka_Brokers, problems.source.secrets)
+            access_of(location, lambda _parameter, _text, _table="": None, problems.source.secrets)
         sources[name].check(tables, problems.at_location(name))
         for at, jar in enumerate(of_tables[name].location.jars if name in of_tables else ()):
             if why := no_file(jar):

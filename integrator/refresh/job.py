@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from pyspark.sql import DataFrame, SparkSession
 
-from integrator import registry
+from integrator import registration
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
@@ -83,7 +83,7 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     state = State(plan.state)
     state.make()
     state.check_imported()
-    plan = registry.resolve(plan)
+    plan = registration.resolve(plan)
     topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
     plan = dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
     return _Refresh(plan, options, state, spark).run()

@@ -1,35 +1,9 @@
-"""The schema registry: schemas -> ids, once, on the driver.
+"""The client of a schema registry, asked by the driver only.
 
-client       registers schemas and resolves their ids
-compatible   why a new schema cannot be read by consumers of the one before
+access     how a registry is reached
+client     what it is asked; its answers are checked
+bounded    limits of its answers
+explained  its errors, for who must act
 
-The client's library takes 0.6 s to load: only a channel that has a registry loads it.
+The vendor's library takes 0.6 s to load: only a channel that has a registry loads `client`.
 """
-
-from __future__ import annotations
-
-from integrator.plan import Plan
-
-
-def resolve(plan: Plan) -> Plan:
-    """Return the plan with the ids of its schemas, which are registered where they are not there yet.
-
-    Raises ConfigurationError for what the registry refuses, EnvironmentFault where it does not answer.
-    """
-    if plan.registry is None:
-        return plan
-    from integrator.registry import client  # noqa: PLC0415 - see above
-
-    return client.resolve(plan, plan.registry)
-
-
-def check(plan: Plan) -> list[str]:
-    """Return of each schema whether the registry has it, or would take it; registers nothing.
-
-    Raises as `resolve`, with what is wrong with all of them.
-    """
-    if plan.registry is None:
-        return []
-    from integrator.registry import client  # noqa: PLC0415 - see above
-
-    return client.check(plan, plan.registry)

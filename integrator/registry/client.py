@@ -1,4 +1,4 @@
-"""The schema registry, asked by the driver only: each schema once, at the start; executors get the ids in the Recipe.
+"""What a schema registry is asked. Each answer is checked: what is none of a registry's is an error.
 
 The client is the vendor's (https://github.com/confluentinc/confluent-kafka-python), which tries again what fails for a
 moment, and the next URL when one is down.
@@ -7,190 +7,120 @@ moment, and the next URL when one is down.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 
-from integrator.contracts.message_format import SchemaId
-from integrator.contracts.recipe import Recipe
-from integrator.contracts.table_recipe import TableRecipe
+from integrator.contracts.written_schema import SchemaKind, WrittenSchema
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.formats.protobuf import numbers_of
-from integrator.plan import Plan
-from integrator.plan.registry import Registration, RegistrySettings
-from integrator.registry.bounded import MOST_ID, BoundedSession, is_guid, is_id, printable
-from integrator.registry.compatible import incompatibility
-from integrator.registry.explained import explained, pretty, refusal, says_none
+from integrator.registry.access import RegistryAccess
+from integrator.registry.bounded import MOST_ID, BoundedSession, is_id, printable
+from integrator.registry.explained import explained, says_none
+
+_MOST_REFERENCES = 1000
+_TYPES: dict[str, SchemaKind] = {"AVRO": "AVRO", "PROTOBUF": "PROTOBUF", "JSON": "JSON"}
+Answer = TypeVar("Answer")
 
 
-def resolve(plan: Plan, settings: RegistrySettings) -> Plan:
-    """Do what `registry.resolve` promises."""
-    client = _client(settings)
-    plan = replace(plan, recipe=_with_numbers(plan, client))
-    ids = {
-        (registration.table, registration.part): _registered(client, settings, registration)
-        for registration in plan.registrations
-    }
-    tables = tuple(
-        replace(table, value_id=ids.get((table.table.name, "value")), key_id=ids.get((table.table.name, "key")))
-        for table in plan.recipe.tables
-    )
-    return replace(plan, recipe=replace(plan.recipe, tables=tables))
-
-
-def check(plan: Plan, settings: RegistrySettings) -> list[str]:
-    """Do what `registry.check` promises."""
-    client = _client(settings)
-    plan = replace(plan, recipe=_with_numbers(plan, client))
-    found: list[str] = []
-    refused: list[ConfigurationError] = []
-    for one in plan.registrations:
-        try:
-            found.append(f"{one.subject}: {_checked(client, settings, one)}")
-        except ConfigurationError as error:
-            refused.append(error)
-    if refused:
-        raise refused[0] if len(refused) == 1 else ConfigurationError("\n".join(map(str, refused)))
-    return found
-
-
-def _checked(client: SchemaRegistryClient, settings: RegistrySettings, registration: Registration) -> str:
-    latest = _latest(client, settings, registration.subject)
-    if settings.use_latest or not settings.auto_register:
-        _found(client, settings, registration, latest)
-        return "there"
-    if latest is None:
-        return "new"
-    if _lookup(client, settings, registration) is not None:
-        return "there"
+def client_of(access: RegistryAccess) -> SchemaRegistryClient:
+    """Return the vendor's client. Raises ConfigurationError."""
     try:
-        fits = client.test_compatibility(registration.subject, Schema(registration.text, registration.type))
-    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
-        raise explained(error, settings, registration, latest) from None
-    if not fits:
-        raise refusal("the registry says it is not compatible", registration, latest)
-    return "a new version, compatible"
-
-
-def _client(settings: RegistrySettings) -> SchemaRegistryClient:
-    try:
-        client = SchemaRegistryClient.new_client(dict(settings.client))
+        client = SchemaRegistryClient.new_client(dict(access.client))
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"the schema registry's client cannot be made: {error}; see Schema_Registry") from None
     rest: Any = client._rest_client  # noqa: SLF001 - the client has no other door to its HTTP session
-    rest.session = BoundedSession(rest.session, settings.timeout_s)
+    rest.session = BoundedSession(rest.session, access.timeout_s)
     return client
 
 
-def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
-    """Return the recipe with the field numbers of Protobuf messages that are there: a number keeps its field."""
-    settings = plan.registry
-    if settings is None or plan.recipe.messages.layout.format != "REGISTRY_PROTOBUF":
-        return plan.recipe
-    taken: dict[str, tuple[tuple[str, int], ...]] = {}
-    for registration in plan.registrations:
-        latest = _latest(client, settings, registration.subject) if registration.part == "value" else None
-        if latest is not None and latest.schema.schema_str and latest.schema.schema_type == "PROTOBUF":
-            taken[registration.table] = numbers_of(latest.schema.schema_str)
+def if_there(ask: Callable[[], Answer], access: RegistryAccess, where: str = "") -> Answer | None:
+    """Return what the registry answers, or None where it has no such thing. Raises what is wrong otherwise.
 
-    def numbered(table: TableRecipe) -> TableRecipe:
-        return replace(table, numbers=taken.get(table.table.name, ()))
-
-    return replace(plan.recipe, tables=tuple(map(numbered, plan.recipe.tables)))
-
-
-def _registered(client: SchemaRegistryClient, settings: RegistrySettings, registration: Registration) -> SchemaId:
-    latest = _latest(client, settings, registration.subject)
-    if settings.use_latest or not settings.auto_register:
-        return _id(settings, registration, _found(client, settings, registration, latest))
+    where: what is asked for, for errors.
+    """
     try:
-        made = client.register_schema_full_response(
-            registration.subject, Schema(registration.text, registration.type), settings.normalize
-        )
+        return ask()
     except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
-        raise explained(error, settings, registration, latest) from None
-    return _id(settings, registration, made)
+        if says_none(error):
+            return None
+        raise explained(error, access, where) from None
 
 
-def _found(
-    client: SchemaRegistryClient,
-    settings: RegistrySettings,
-    registration: Registration,
-    latest: RegisteredSchema | None,
-) -> RegisteredSchema:
-    """Return the schema that is to be there already: the subject's latest version, or ours."""
-    if settings.use_latest:
-        if latest is None:
-            raise ConfigurationError(
-                f"{registration.subject}: no version is registered, and Use_Latest_Version asks for one"
-            )
-        theirs = latest.schema.schema_type or "AVRO"
-        same = theirs == registration.type
-        why = (
-            incompatibility(registration.type, registration.text, latest.schema.schema_str or "")
-            if same
-            else f"it is {theirs}"
-        )
-        if why:
-            raise refusal(f"its latest version cannot read our messages: {why}", registration, latest)
-        return latest
-    found = _lookup(client, settings, registration)
-    if found is None:
-        raise ConfigurationError(
-            f"{registration.subject}: the schema of table {registration.table} is not registered, and Auto_Register is "
-            f"false; register it, or let the integrator do it:\n{pretty(registration.text)}"
-        )
-    return found
-
-
-def _id(settings: RegistrySettings, registration: Registration, found: RegisteredSchema) -> SchemaId:
-    if found.schema_id is None:
-        raise EnvironmentFault(f"{registration.subject}: the registry gave no id for the schema")
-    _check_id(found, registration.subject)
-    if settings.in_header and not found.guid:
-        raise ConfigurationError(
-            f"{registration.subject}: the registry gives no GUID, which Schema_Id_In: HEADER needs; use PREFIX, or "
-            "another registry"
-        )
-    if settings.in_header and not is_guid(found.guid):
-        raise EnvironmentFault(f"{registration.subject}: the registry gave {printable(found.guid)}, which is no GUID")
-    return SchemaId(found.schema_id, found.guid if settings.in_header else None)
-
-
-def _check_id(found: RegisteredSchema, subject: str) -> None:
-    if not is_id(found.schema_id):
+def check_id(found: object, where: str) -> None:
+    """Raise EnvironmentFault for what is no id of a schema."""
+    if not is_id(found):
         raise EnvironmentFault(
-            f"{subject}: the registry gave the id {printable(found.schema_id)}; ids are whole numbers from 1 to "
+            f"{where}: the registry gave the id {printable(found)}; ids are whole numbers from 1 to "
             f"{MOST_ID}: mend the registry, or Kafka_Schema_Registry, if that is another server"
         )
 
 
-def _latest(client: SchemaRegistryClient, settings: RegistrySettings, subject: str) -> RegisteredSchema | None:
-    return _if_there(lambda: client.get_latest_version(subject), settings, None)
+def check_text(schema: Schema, where: str) -> None:
+    """Raise EnvironmentFault for a schema that is no text."""
+    if not isinstance(schema.schema_str, str | None):
+        raise EnvironmentFault(f"{where}: the registry gave a schema that is no text")
 
 
-def _lookup(
-    client: SchemaRegistryClient, settings: RegistrySettings, registration: Registration
-) -> RegisteredSchema | None:
-    schema = Schema(registration.text, registration.type)
-    return _if_there(
-        lambda: client.lookup_schema(registration.subject, schema, settings.normalize), settings, registration
-    )
+class Schemas:
+    """Schemas that records were written with."""
 
+    def __init__(self, access: RegistryAccess) -> None:
+        """Connect to nothing yet. Raises ConfigurationError."""
+        self._access, self._client = access, client_of(access)
 
-def _if_there(
-    ask: Callable[[], RegisteredSchema], settings: RegistrySettings, registration: Registration | None
-) -> RegisteredSchema | None:
-    """Return what the registry answers, or None where it has no such thing; every other error is raised."""
-    try:
-        found = ask()
-    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
-        if says_none(error):
+    def by_id(self, schema_id: int) -> WrittenSchema | None:
+        """Return the schema of an id, with what it imports; None where the registry has none. IntegratorError."""
+        where = f"schema {schema_id}"
+        found = if_there(lambda: self._client.get_schema(schema_id), self._access, where)
+        return None if found is None else self._written(found, where)
+
+    def latest(self, subject: str) -> tuple[int, WrittenSchema] | None:
+        """Return the id and the schema of a subject's latest version; None where there is none. IntegratorError."""
+        found = if_there(lambda: self._client.get_latest_version(subject), self._access, subject)
+        if found is None:
             return None
-        raise explained(error, settings, registration, None) from None
-    if found.schema_id is not None:  # where it has none, that is said by who needs it
-        _check_id(found, printable(found.subject))
-    if not isinstance(found.schema.schema_str, str | None):
-        raise EnvironmentFault(f"{printable(found.subject)}: the registry gave a schema that is no text")
-    return found
+        check_id(found.schema_id, subject)
+        return int(found.schema_id or 0), self._written(found.schema, subject)
+
+    def versions(self, subject: str) -> list[int]:
+        """Return the ids of all versions of a subject, in order; none where it is not there. IntegratorError."""
+        numbers = if_there(lambda: self._client.get_versions(subject), self._access, subject) or []
+        ids = []
+        for number in numbers:
+            found = self._version(subject, number)
+            if found is not None:
+                check_id(found.schema_id, subject)
+                ids.append(int(found.schema_id or 0))
+        return ids
+
+    def _version(self, subject: str, number: int) -> RegisteredSchema | None:
+        return if_there(lambda: self._client.get_version(subject, number), self._access, subject)
+
+    def _written(self, schema: Schema, where: str) -> WrittenSchema:
+        check_text(schema, where)
+        kind = schema.schema_type or "AVRO"
+        if kind not in _TYPES:
+            raise EnvironmentFault(
+                f"{where}: the registry has it as {printable(kind)}; accepted are {', '.join(_TYPES)}"
+            )
+        imported: dict[str, str] = {}
+        self._add_references(schema, where, imported)
+        return WrittenSchema(_TYPES[kind], schema.schema_str or "", tuple(imported.items()))
+
+    def _add_references(self, schema: Schema, where: str, imported: dict[str, str]) -> None:
+        """Add what a schema imports, and what that imports before it. Raises IntegratorError."""
+        for one in schema.references or ():
+            name, subject, version = str(one.name), str(one.subject), int(one.version or 0)
+            if name in imported:
+                continue
+            if len(imported) >= _MOST_REFERENCES:
+                raise EnvironmentFault(f"{where}: it refers to over {_MOST_REFERENCES} schemas")
+            found = self._version(subject, version)
+            if found is None:
+                raise EnvironmentFault(
+                    f"{where}: it refers to version {version} of {printable(subject)}, which the registry does not "
+                    "have; register it again"
+                )
+            check_text(found.schema, subject)
+            self._add_references(found.schema, where, imported)
+            imported[name] = found.schema.schema_str or ""

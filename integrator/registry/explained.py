@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import json
-
-from confluent_kafka.schema_registry import RegisteredSchema
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
-from integrator.plan.registry import Registration, RegistrySettings
-from integrator.registry.bounded import AnswerTooLarge, printable, printable_lines
+from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, RegistryAway
+from integrator.registry.access import RegistryAccess
+from integrator.registry.bounded import AnswerTooLarge, printable
 
-NOT_FOUND, CONFLICT, INVALID = 404, 409, 422
+NOT_FOUND = 404
 DENIED = (401, 403)
 REDIRECTED = (301, 302, 303, 307, 308)
 
@@ -25,12 +21,10 @@ def says_none(error: Exception) -> bool:
     return code.startswith(str(NOT_FOUND)) and code != str(NOT_FOUND)
 
 
-def explained(
-    error: Exception, settings: RegistrySettings, registration: Registration | None, latest: RegisteredSchema | None
-) -> IntegratorError:
-    """Return our error for one of the client's: who acts, on what."""
-    where = f"{registration.subject}: " if registration else ""
-    urls = ", ".join(settings.urls)
+def explained(error: Exception, access: RegistryAccess, where: str = "") -> IntegratorError:
+    """Return our error for one of the client's. where: what was asked for."""
+    where = f"{where}: " if where else ""
+    urls = ", ".join(access.urls)
     if not isinstance(error, SchemaRegistryError):
         if isinstance(error, AnswerTooLarge):
             return EnvironmentFault(
@@ -38,7 +32,7 @@ def explained(
                 "Kafka_Schema_Registry; nothing was sent"
             )
         reason = f"{type(error).__name__}: {printable(error)}"
-        return EnvironmentFault(
+        return RegistryAway(
             f"{where}no schema registry answers at {urls} ({reason}); start it, or mend "
             "Kafka_Schema_Registry; nothing was sent"
         )
@@ -48,10 +42,6 @@ def explained(
             f"{where}the server at {urls} is no schema registry: it has nothing at such a path (404); mend "
             "Kafka_Schema_Registry (of Apicurio it ends in /apis/ccompat/v7, of Cloudera in /api/v1/confluent)"
         )
-    if error.http_status_code == CONFLICT and registration is not None:
-        return refusal(message or "not compatible", registration, latest)
-    if error.http_status_code == INVALID and registration is not None:
-        return ConfigurationError(f"{where}the registry cannot read the schema: {message}\n{pretty(registration.text)}")
     if error.http_status_code in DENIED:
         return ConfigurationError(
             f"{where}the registry at {urls} refuses us ({error.http_status_code}: {message}); mend "
@@ -63,24 +53,3 @@ def explained(
             "credentials do not go; give Kafka_Schema_Registry the address of the registry itself"
         )
     return EnvironmentFault(f"{where}the registry at {urls} failed: {error.http_status_code} {message}")
-
-
-def refusal(reason: str, registration: Registration, latest: RegisteredSchema | None) -> ConfigurationError:
-    """Return the error for a schema that the registry will not have: its reason, the difference, and the choices."""
-    before = pretty((latest.schema.schema_str if latest else "") or "").splitlines()
-    ours = pretty(registration.text).splitlines()
-    difference = printable_lines("\n".join(difflib.unified_diff(before, ours, "registered", "ours", lineterm="", n=1)))
-    return ConfigurationError(
-        f"{registration.subject}: the registry refuses the schema of table {registration.table}: {printable(reason)}\n"
-        f"{difference}\n"
-        "choices: let new columns be nullable; set the subject's compatibility to NONE; write to another topic or "
-        "subject (Kafka_Default_Topic, ValueSubjectStrategy); or keep the old column (ColumnProperties Datatype)"
-    )
-
-
-def pretty(text: str) -> str:
-    """Return a schema as messages show it: JSON over several lines."""
-    try:
-        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from integrator import registry
+from integrator import registration
 from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, Checkpoint, FileSummary
 from integrator.deliver.kafka.read_back import Begin, each_read_back
 from integrator.encode.frames.framing import framing_of
@@ -47,7 +47,7 @@ class Trial:
 
 def trial(plan: Plan, letters: Sequence[Letter]) -> Trial:
     """Return what would become of letters, and read the topics since the first of them. Raises IntegratorError."""
-    of_letters = plan_of(registry.resolve(plan))
+    of_letters = plan_of(registration.resolve(plan))
     new = Given(plan).new(letters)
     with tempfile.TemporaryDirectory() as directory:
         files = write(Path(directory), 0, new)

@@ -17,15 +17,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import registry
 from integrator.decode.dialects import DIALECTS
-from integrator.deliver.kafka import topics
-from integrator.deliver.kafka.topic_limits import fitting
-from integrator.errors import ColumnsFound, DataError, EnvironmentFault
-from integrator.plan import Plan, replan
+from integrator.errors import ColumnsFound, EnvironmentFault, SchemasFound
+from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
+from integrator.run.replanning import registered, replanned
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.seen import progress
@@ -43,7 +41,6 @@ from integrator.run.state.shards import CycleShards
 from integrator.sources import stream as slices
 from integrator.sources.contract import Feed, Opening
 from integrator.sources.slices import SliceListing
-from integrator.tables import discovered_columns
 
 SUCCESSOR_WAIT_S = 60.0
 """How long a successor waits for what a killed process left running."""
@@ -78,13 +75,8 @@ class Job:
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES))
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
-        self.plan = registry.resolve(self.plan)
-        created = topics.ensure(
-            self.plan.recipe.send.producer, self.plan.topics, self.plan.create_topics, self.plan.dead_letter_topic
-        )
-        if created:
-            self._log.info("topics created", topics=created)
-        self.plan = dataclasses.replace(self.plan, recipe=fitting(self.plan.recipe, self.plan.topics))
+        source.keep(self.state.path)
+        self.plan = registered(self.plan)
 
     def close(self) -> None:
         """Give the channel back."""
@@ -171,9 +163,9 @@ class Job:
                 try:
                     self._run(spark, once=once)
                     adding = False
-                except ColumnsFound as found:
+                except (ColumnsFound, SchemasFound) as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
-                    self._add(found)
+                    self.plan = replanned(self.plan, self.state, found)
                 except (PySparkException, Py4JError, ConnectionError) as error:
                     raise classify(error) or consistency.of_checkpoint(self.state, error) or error from error
 
@@ -191,19 +183,6 @@ class Job:
             else:
                 return True
         return False
-
-    def _add(self, found: ColumnsFound) -> None:
-        """Make the plan anew, with the columns that records have; the cycle is sent again. Raises IntegratorError."""
-        known = discovered_columns.with_found(discovered_columns.read(self.state.path), found)
-        plan = replan(self.plan, known)
-        tables = {one.in_source.name: one.in_source for one in plan.recipe.tables}
-        if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
-            raise DataError(f"{found}; a column of that name is there under another one; define it")
-        recipe = fitting((plan := registry.resolve(plan)).recipe, plan.topics)
-        self.plan = dataclasses.replace(plan, state=self.plan.state, recipe=recipe)
-        self.state.mark_added(known)
-        came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
-        self._log.warning("columns added", columns=came, found=str(found))
 
     def _run(self, spark: SparkSession, *, once: bool) -> None:
         self._compaction.compact(self._listing().slices)

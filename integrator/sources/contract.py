@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from integrator.channel.problems import Report
 from integrator.channel.sources import SourceLocation
 from integrator.contracts.recipe import Recipe
 from integrator.decode.contract import File
 from integrator.decode.lines.joined import JoinedLines
+from integrator.errors import SchemasFound
 from integrator.schema import Table
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice, SliceListing, TaskSlice
@@ -73,6 +74,30 @@ class Feed:
         """End what `start` began, and give back what was opened. Called once."""
 
 
+class FixedSchemas:
+    """What a source does about schemas whose lines have none but the tables' definitions, and are no records."""
+
+    has_records = False
+
+    def known_in(self, state: Path) -> Any:  # noqa: ARG002 - of the contract
+        """Return the source itself."""
+        return self
+
+    def defines(self, *topics: str) -> None:
+        """Return that it defines no tables."""
+
+    def tables(self) -> Sequence[Table]:
+        """Return nothing."""
+        return ()
+
+    def learned(self, found: SchemasFound) -> Any:
+        """Raise what was found: there is nothing to ask."""
+        raise found
+
+    def keep(self, state: Path) -> None:
+        """Keep nothing."""
+
+
 class Source(Protocol):
     """Where changes come from: a location of the channel, understood. Plain data, which prints and compares.
 
@@ -82,6 +107,10 @@ class Source(Protocol):
     @property
     def whole_transactions(self) -> bool:
         """Whether all rows of a transaction are in one stream, one after another."""
+
+    @property
+    def has_records(self) -> bool:
+        """Whether lines are records of topics, with keys, headers and times."""
 
     @property
     def location(self) -> SourceLocation:
@@ -115,6 +144,25 @@ class Source(Protocol):
 
     def listing(self, place: str, delay_s: int = 0) -> SliceListing:
         """Return what finds slices at `place` that are at least `delay_s` seconds old."""
+
+    def known_in(self, state: Path) -> Source:
+        """Return the source with what the channel's state directory keeps of its schemas. Raises EnvironmentFault."""
+
+    def defines(self, *topics: str) -> Source | None:
+        """Return the source with the definitions of its tables, asked of it where they are not known.
+
+        topics: those that are there for certain. None where it has none: they are in files. Raises IntegratorError
+        where it cannot be asked.
+        """
+
+    def tables(self) -> Sequence[Table]:
+        """Return the tables that it defines itself, as far as is known."""
+
+    def learned(self, found: SchemasFound) -> Source:
+        """Return the source with schemas that records were found to have. Raises IntegratorError."""
+
+    def keep(self, state: Path) -> None:
+        """Keep what is known of its schemas in the channel's state directory."""
 
     def prepare(self, place: str) -> None:
         """Make what must be there before slices are listed first."""

@@ -23,7 +23,7 @@ def read(state: str | Path) -> Added:
     try:
         for table, columns in json.loads(path.read_text(encoding="utf-8")).items():
             for name, (datatype, file, line) in columns.items():
-                schema.datatype(datatype)
+                schema.described(datatype)
                 known.setdefault(table, {})[name] = (datatype, int(file), int(line))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise EnvironmentFault(
@@ -47,7 +47,7 @@ def with_found(known: Added, found: ColumnsFound) -> Added:
 def with_columns(table: Table, known: Added) -> Table:
     """Return the table with its added columns, which may be null, after those of its definition."""
     more = [
-        Column(name, schema.datatype(datatype), nullable=True)
+        Column(name, schema.described(datatype), nullable=True)
         for name, (datatype, _, _) in known.get(table.name, {}).items()
         if table.column(name) is None
     ]

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from integrator import plan, registry
+from integrator import plan, registration
 from integrator.errors import ConfigurationError, EnvironmentFault
 from tests.parts import kafka_io
 from tests.parts.front import front, of_guid, with_guids
@@ -49,8 +49,8 @@ FORMATS = ["AVRO", "JSON", "PROTOBUF"]
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_schema_is_registered_once_and_found_again(kind, registry_server, tmp_path, name):
     kafka = f", Kafka_Schema_Registry_Format: {kind}"
-    first = ids(registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka)))
-    assert first == ids(registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka)))
+    first = ids(registration.resolve(made(tmp_path, registry_server.url, name, kafka=kafka)))
+    assert first == ids(registration.resolve(made(tmp_path, registry_server.url, name, kafka=kafka)))
     client = registry_server.client
     assert client.get_versions(f"{name}.t-value") == [1]
     assert client.get_latest_version(f"{name}.t-value").schema_id == first[0]
@@ -60,11 +60,11 @@ def test_a_schema_is_registered_once_and_found_again(kind, registry_server, tmp_
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_nullable_new_column_is_a_compatible_new_version(kind, registry_server, tmp_path, name):
     kafka = f", Kafka_Schema_Registry_Format: {kind}"
-    registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
+    registration.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
     registry_server.client.set_compatibility(f"{name}.t-value", "BACKWARD")
     wider = made(tmp_path, registry_server.url, name, WIDER, kafka)
-    assert f"{name}.t-value: a new version, compatible" in registry.check(wider)
-    registry.resolve(wider)
+    assert f"{name}.t-value: a new version, compatible" in registration.check(wider)
+    registration.resolve(wider)
     assert registry_server.client.get_versions(f"{name}.t-value") == [1, 2]
     text = registry_server.client.get_latest_version(f"{name}.t-value").schema.schema_str
     if kind == "PROTOBUF":  # the new field, in the middle, has a new number
@@ -75,10 +75,10 @@ def test_a_nullable_new_column_is_a_compatible_new_version(kind, registry_server
 @pytest.mark.parametrize("kind", FORMATS)
 def test_what_the_registry_refuses_is_told_with_its_reason_and_the_choices(kind, registry_server, tmp_path, name):
     kafka = f", Kafka_Schema_Registry_Format: {kind}"
-    registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
+    registration.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
     registry_server.client.set_compatibility(f"{name}.t-value", "FULL")
     changed = made(tmp_path, registry_server.url, name, DDL.replace("v text", "v int"), kafka)
-    for ask in (registry.resolve, registry.check):
+    for ask in (registration.resolve, registration.check):
         with pytest.raises(ConfigurationError) as raised:
             ask(changed)
         text = str(raised.value)
@@ -90,7 +90,7 @@ def test_what_the_registry_refuses_is_told_with_its_reason_and_the_choices(kind,
 
 
 def test_check_registers_nothing(registry_server, tmp_path, name):
-    said = registry.check(made(tmp_path, registry_server.url, name))
+    said = registration.check(made(tmp_path, registry_server.url, name))
     assert said == [f"{name}.t-value: new", f"{name}.t-key: new"]
     assert not [subject for subject in registry_server.client.get_subjects() if subject.startswith(name)]
 
@@ -98,9 +98,9 @@ def test_check_registers_nothing(registry_server, tmp_path, name):
 def test_auto_register_false_wants_the_schema_to_be_there(registry_server, tmp_path, name):
     kafka = ", Schema_Registry: {Auto_Register: false}"
     with pytest.raises(ConfigurationError, match="is not registered, and Auto_Register is false"):
-        registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
-    first = ids(registry.resolve(made(tmp_path, registry_server.url, name)))
-    assert ids(registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))) == first
+        registration.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
+    first = ids(registration.resolve(made(tmp_path, registry_server.url, name)))
+    assert ids(registration.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))) == first
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -108,7 +108,7 @@ def test_use_latest_version_takes_a_schema_that_reads_our_messages(kind, registr
     from confluent_kafka.schema_registry import Schema
 
     kafka = f", Kafka_Schema_Registry_Format: {kind}"
-    first = registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
+    first = registration.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
     client = registry_server.client
     text = client.get_latest_version(f"{name}.t-value").schema.schema_str
     documented = {
@@ -121,9 +121,9 @@ def test_use_latest_version_takes_a_schema_that_reads_our_messages(kind, registr
     latest = client.register_schema(f"{name}.t-value", Schema(documented, kind))
     assert latest != ids(first)[0]
     kafka += ", Schema_Registry: {Use_Latest_Version: true}"
-    assert ids(registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka)))[0] == latest
+    assert ids(registration.resolve(made(tmp_path, registry_server.url, name, kafka=kafka)))[0] == latest
     with pytest.raises(ConfigurationError, match="its latest version cannot read our messages"):
-        registry.resolve(made(tmp_path, registry_server.url, name, DDL.replace("v text", "v int"), kafka))
+        registration.resolve(made(tmp_path, registry_server.url, name, DDL.replace("v text", "v int"), kafka))
 
 
 STRATEGIES = [
@@ -163,13 +163,13 @@ def test_two_tables_cannot_share_a_subject_with_different_schemas(tmp_path):
 def test_a_registry_that_does_not_answer_is_the_operators(tmp_path, name):
     kafka = ", Schema_Registry: {Retries: 1, Timeout_Seconds: 1}"
     with pytest.raises(EnvironmentFault, match=r"no schema registry answers at http://127\.0\.0\.1:1"):
-        registry.resolve(made(tmp_path, "http://127.0.0.1:1", name, kafka=kafka))
+        registration.resolve(made(tmp_path, "http://127.0.0.1:1", name, kafka=kafka))
 
 
 def test_the_next_url_is_asked_when_one_is_down(registry_server, tmp_path, name):
     kafka = ", Schema_Registry: {Retries: 0}"
     urls = f'["http://127.0.0.1:1", "{registry_server.url}"]'
-    assert ids(registry.resolve(made(tmp_path, urls, name, kafka=kafka)))[0]
+    assert ids(registration.resolve(made(tmp_path, urls, name, kafka=kafka)))[0]
 
 
 @pytest.mark.broker
@@ -201,12 +201,12 @@ ACCESS = [
 @pytest.mark.parametrize(("kafka", "authorization"), ACCESS)
 def test_who_we_are_and_cloudera_s_path(kafka, authorization, registry_server, tmp_path, name):
     with front(registry_server.url, lambda headers: headers.get("Authorization") == authorization) as (url, seen):
-        resolved = registry.resolve(made(tmp_path, url + "/api/v1/confluent", name, kafka=kafka))
+        resolved = registration.resolve(made(tmp_path, url + "/api/v1/confluent", name, kafka=kafka))
         assert ids(resolved)[0]
         assert all(path.startswith("/api/v1/confluent/subjects/") for path, _ in seen)
         assert not [word for word in ("pa55", "t0ken") if word in repr(resolved)]  # I7
         with pytest.raises(ConfigurationError, match=r"refuses us \(401: who are you\)"):
-            registry.resolve(made(tmp_path, url, name))
+            registration.resolve(made(tmp_path, url, name))
 
 
 def test_tls_with_our_own_authority_and_our_certificate(registry_server, tmp_path, name):
@@ -220,18 +220,18 @@ def test_tls_with_our_own_authority_and_our_certificate(registry_server, tmp_pat
     ours = f"CA_Certificate: {cert}, Retries: 0"
     mutual = f"{ours}, Client_Certificate: {cert}, Client_Private_Key: {key}"
     with front(registry_server.url, context=context) as (url, _):
-        assert ids(registry.resolve(made(tmp_path, url, name, kafka=f", Schema_Registry: {{{mutual}}}")))[0]
+        assert ids(registration.resolve(made(tmp_path, url, name, kafka=f", Schema_Registry: {{{mutual}}}")))[0]
         with pytest.raises(EnvironmentFault, match="no schema registry answers"):
-            registry.resolve(made(tmp_path, url, name, kafka=f", Schema_Registry: {{{ours}}}"))
+            registration.resolve(made(tmp_path, url, name, kafka=f", Schema_Registry: {{{ours}}}"))
         missing = f"CA_Certificate: {tmp_path}/none.pem"
         with pytest.raises(ConfigurationError, match=r"CA_Certificate: there is no file .*none\.pem"):
-            registry.resolve(made(tmp_path, url, name, kafka=f", Schema_Registry: {{{missing}}}"))
+            registration.resolve(made(tmp_path, url, name, kafka=f", Schema_Registry: {{{missing}}}"))
 
 
 def test_a_guid_in_the_header_needs_a_registry_that_gives_one(registry_server, tmp_path, name):
     kafka = ", Schema_Registry: {Schema_Id_In: HEADER}"
     with pytest.raises(ConfigurationError, match="the registry gives no GUID"):
-        registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
+        registration.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
 
 
 @pytest.mark.broker

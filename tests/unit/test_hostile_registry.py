@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from integrator import plan, registry
+from integrator import plan, registration
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.registry import bounded, explained
 
@@ -146,7 +146,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("run", [registry.resolve, registry.check])
+@pytest.mark.parametrize("run", [registration.resolve, registration.check])
 @pytest.mark.parametrize(("give", "problem"), CASES.values(), ids=CASES)
 def test_a_hostile_registry_is_an_error(give, problem, run, tmp_path):
     with serving(give) as (url, _):
@@ -170,7 +170,7 @@ def test_a_schema_of_another_makes_a_readable_refusal(schema, format_of, tmp_pat
         kafka = f", Kafka_Schema_Registry_Format: {format_of}"
         channel = made(tmp_path, url, ", Use_Latest_Version: true", kafka)
         with pytest.raises(ConfigurationError) as raised:
-            registry.resolve(channel)
+            registration.resolve(channel)
     assert all(one.isprintable() or one == "\n" for one in str(raised.value))
     assert len(str(raised.value)) < 20_000
 
@@ -183,12 +183,12 @@ def test_a_redirect_carries_no_credentials_away(status, tmp_path):
             serving(lambda handler: handler.answer(b"", status, away)) as (url, asked),
             pytest.raises(ConfigurationError, match=f"redirects to another address \\({status}\\)"),
         ):
-            registry.resolve(made(tmp_path, url))
+            registration.resolve(made(tmp_path, url))
     assert seen == []
     assert "Authorization" in asked[0]
 
 
 def test_an_honest_answer_is_taken(tmp_path):
     with serving(of_id(2**31 - 1)) as (url, _):
-        [table] = registry.resolve(made(tmp_path, url, ", Auto_Register: false")).recipe.tables
+        [table] = registration.resolve(made(tmp_path, url, ", Auto_Register: false")).recipe.tables
     assert table.value_id.id == 2**31 - 1

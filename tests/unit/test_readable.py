@@ -5,7 +5,7 @@ import json
 import pytest
 
 from integrator.formats import proto_text, protobuf
-from integrator.registry.compatible import incompatibility
+from integrator.registration.compatible import incompatibility
 
 
 def avro(*fields):

@@ -24,6 +24,7 @@ from integrator.decode.dialects import (
     hvr,
     maxwell,
     opencdc,
+    rows,
     wal2json,
 )
 from integrator.decode.lines.lines import Lines
@@ -41,6 +42,7 @@ _NAMED: dict[str, Dialect] = {
     "delta-cdf": delta_cdf.DIALECT,
     "airbyte": airbyte.DIALECT,
     "opencdc": opencdc.DIALECT,
+    "rows": rows.DIALECT,
 }
 
 

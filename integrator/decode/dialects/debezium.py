@@ -47,7 +47,7 @@ from integrator.decode.dialects.debezium_kinds import (
     words_of,
 )
 from integrator.decode.dialects.debezium_positions import SOURCE, Source
-from integrator.decode.fields import Where, instants
+from integrator.decode.fields import Qualified, Where, instants, named
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts
@@ -117,21 +117,25 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
     is_mysql = databases(connectors) == NAMED.index(MYSQL)
     used = [schemas.codes == code for code in range(len(schemas.texts))]
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
+    coding = DebeziumCoding(fields, modes)
+    names = Qualified(_database(source, is_mysql), _schema(source, is_mysql), source.labels("table").encoded())
+    names = named(names, events.after, reading.default_table) if names.table.null_count else names
     found = Records(
         where=where,
         action=events.action,
-        schema=_schema(source, is_mysql),
-        database=_database(source, is_mysql),
-        table=source.labels("table").encoded(reading.default_table),
+        schema=names.schema,
+        database=names.database,
+        table=names.table,
         values=JsonImages(
             events.after,
             events.before,
-            DebeziumCoding(fields, modes),
+            coding,
             _is_added,
             unavailable=placeholders(modes.unavailable_value),
             key_only=modes.old_images,
             empty=EMPTY,
             variant=(schemas.codes.astype(np.int64) + 1) * 8 + databases(connectors) * 2 + events.flat,
+            declared=coding.datatype,
         ),
         old=events.before.filled & (events.action == "U"),
         cap_tstamp=_time(source, where),

@@ -92,6 +92,11 @@ class DebeziumCoding:
         database = named or (MYSQL if table.database == MYSQL else OTHER if table.database else NOT_KNOWN)
         return column.type, of_column(column, self._fields(variant)) or NO_FIELD, database
 
+    def datatype(self, name: str, variant: int) -> str:
+        """Return the datatype that a schema has of a name; nothing where there is no schema."""
+        field = self._fields(variant).get(name)
+        return field.datatype if field and field.kind else ""
+
     def _fields(self, variant: int) -> Mapping[str, Field]:
         return self.fields[(variant >> 3) - 1] if variant > 7 else {}
 

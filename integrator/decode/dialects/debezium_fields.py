@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from integrator import schema
+from integrator.tables.connect import type_of
+
 BITS = "io.debezium.data.Bits"
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 VARIABLE = "io.debezium.data.VariableScaleDecimal"
@@ -13,13 +16,18 @@ VARIABLE = "io.debezium.data.VariableScaleDecimal"
 
 @dataclass(frozen=True)
 class Field:
-    """What an event's schema says of a column: Connect's type, the logical type's name, and a decimal's scale."""
+    """What an event's schema says of a column: Connect's type, the logical type's name, and its parameters.
+
+    zoned: whether a timestamp is an instant, which Connect's own schemas do not say.
+    """
 
     kind: str = ""
     name: str = ""
     scale: int | None = None
     length: int | None = None
     item: Field | None = None
+    precision: int | None = None
+    zoned: bool = False
 
     @staticmethod
     def of(field: dict[str, Any]) -> Field:
@@ -31,7 +39,27 @@ class Field:
             scale=_whole(parameters.get("scale")),
             length=_whole(parameters.get("length")),
             item=Field.of(items) if items else None,
+            precision=_whole(parameters.get("connect.decimal.precision")),
+            zoned=field.get("zoned") is True,
         )
+
+    @property
+    def datatype(self) -> str:
+        """The datatype of a column whose values have it; nothing where no column has."""
+        found = type_of(self.connect)
+        return "" if isinstance(found, schema.Struct) else schema.describe(found)
+
+    @property
+    def connect(self) -> dict[str, Any]:
+        """The same as a schema of Connect's."""
+        parameters = {"scale": self.scale, "length": self.length, "connect.decimal.precision": self.precision}
+        return {
+            "type": self.kind,
+            "name": self.name,
+            "zoned": self.zoned,
+            "parameters": {name: one for name, one in parameters.items() if one is not None},
+            "items": self.item.connect if self.item else None,
+        }
 
 
 def _whole(text: object) -> int | None:

@@ -21,7 +21,7 @@ from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
-from integrator.decode.fields import Where, instants, qualified
+from integrator.decode.fields import Where, instants, named, qualified
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.order.positions import Positions
@@ -51,13 +51,14 @@ def decode(document: Document, reading: Reading) -> Decoded:
     after, before, key = _images(members, _needs_key(payload, action))
     before = before.either(before.filled | (action != "D"), key)
     names = qualified(metadata.text("opencdc.collection"), where, "opencdc.collection")
+    names = named(names, objects, reading.default_table)
     nanos = metadata.first_text(["opencdc.createdAt", "opencdc.readAt"])
     found = Records(
         where=where,
         action=action,
         database=names.database,
         schema=names.schema,
-        table=pc.coalesce(names.table, pa.scalar(reading.default_table, pa.string())),
+        table=names.table,
         values=JsonImages(after, before, CODING),
         old=before.filled & (action == "U"),
         cap_tstamp=instants(nanos, where, "opencdc.createdAt or opencdc.readAt", "ns"),

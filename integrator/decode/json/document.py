@@ -149,4 +149,4 @@ def rewritten(lines: Lines, start: Ints, end: Ints) -> Lines:
     out, offsets = np.empty(len(lines.text), np.uint8), np.zeros(len(lines) + 1, np.int32)
     instead = np.frombuffer(b"".join(written), np.uint8)
     rewrite(lines.text, lines.offsets, start, end, code, instead, bounds, out, offsets)
-    return lines.like(out[: offsets[-1]].tobytes(), lines.numbers, offsets, lines.left_out)
+    return lines.like(out[: offsets[-1]].tobytes(), lines.numbers, offsets, lines.left_out, lines.origin)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import Raw, flat
 from integrator.contracts.rejected import Rejected
+from integrator.contracts.streams import Source
 from integrator.decode.refusal import Faults
 from integrator.engine.arrays import Ints, Octets, Places
 
@@ -47,13 +48,36 @@ class LeftOut:
         return replace(self, codes=self.codes[at])
 
 
+NO_TIME = -1
+"""Of a record that has no timestamp; times before 1970 are none."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a source knows of records beside their lines.
+
+    codes: of each line its place in `tables`: the table that its topic has the records of. times: when each was
+    written, in ms since 1970, or NO_TIME. record: what its topic has of each beside, where that is asked for.
+    """
+
+    tables: tuple[Source, ...]
+    codes: Places
+    times: Ints
+    record: pa.Array | None = None
+
+    def take(self, at: Ints) -> Origin:
+        """Return the origin of the lines at some places."""
+        record = None if self.record is None else self.record.take(pa.array(at))
+        return Origin(self.tables, self.codes[at], self.times[at], record)
+
+
 @dataclass(frozen=True)
 class Lines:
     """Lines of a file: their bytes without blank lines, and the number of each line in the file.
 
     rejected: those among them that are not UTF-8, and left out. hidden: errors do not show lines. left_out: what the
     lines have in the file, and not here. faults: takes the faults of lines after which reading can go on; None where
-    the first one is an error.
+    the first one is an error. origin: what the source knows of them; None of files.
     """
 
     file: str
@@ -64,6 +88,7 @@ class Lines:
     hidden: bool = False
     left_out: LeftOut | None = None
     faults: Faults | None = None
+    origin: Origin | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -83,21 +108,24 @@ class Lines:
 
     def take(self, indices: Ints) -> Lines:
         """Return the lines at `indices`."""
-        left_out = self.left_out and self.left_out.take(indices)
+        left_out, origin = self.left_out and self.left_out.take(indices), self.origin and self.origin.take(indices)
         breaks = np.flatnonzero(np.diff(indices) != 1) + 1
         if len(breaks) * _LONG_RUN >= len(indices):
             data, offsets = flat(self.array.take(pa.array(indices)))
-            return self.like(data.tobytes(), self.numbers[indices], offsets.astype(np.int32), left_out)
+            return self.like(data.tobytes(), self.numbers[indices], offsets.astype(np.int32), left_out, origin)
         first, last = indices[np.append(0, breaks)], indices[np.append(breaks - 1, -1)]
         runs = zip(self.offsets[first].tolist(), self.offsets[last + 1].tolist(), strict=True)
         with memoryview(self.data) as view:
             joined = b"".join([view[start:end] for start, end in runs])
         ends = np.cumsum(np.diff(self.offsets)[indices], dtype=np.int32)
-        return self.like(joined, self.numbers[indices], np.append(np.int32(0), ends), left_out)
+        return self.like(joined, self.numbers[indices], np.append(np.int32(0), ends), left_out, origin)
 
-    def like(self, data: Raw, numbers: Ints, offsets: Places, left_out: LeftOut | None) -> Lines:
+    def like(
+        self, data: Raw, numbers: Ints, offsets: Places, left_out: LeftOut | None, origin: Origin | None = None
+    ) -> Lines:
         """Return other lines of the same file."""
-        return Lines(self.file, data, numbers, offsets, hidden=self.hidden, left_out=left_out, faults=self.faults)
+        hidden, faults = self.hidden, self.faults
+        return Lines(self.file, data, numbers, offsets, (), hidden, left_out, faults, origin)
 
     def whole(self, at: int, end: int | None = None) -> str:
         """Return the line at a place as it is in the file, or its beginning up to a place in `data`."""

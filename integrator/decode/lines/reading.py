@@ -125,7 +125,7 @@ def lines_of(path: str, data: bytearray, numbers: Ints, offsets: Places, reading
         data, left_out = block, shortening.what(codes)
         offsets, _ = _offsets(data, len(numbers))
     lines = Lines(path, data, numbers, offsets, hidden=reading.hidden, left_out=left_out)
-    return _in_utf_8(lines, reading, is_ascii=data.isascii())
+    return in_utf_8(lines, reading, is_ascii=data.isascii())
 
 
 def _next_block(
@@ -198,10 +198,10 @@ def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Place
         offsets, is_ascii = _offsets(data)
     left_out = None if codes is None or reading.shortening is None else reading.shortening.what(codes)
     lines = Lines(path, data, numbers, offsets, hidden=reading.hidden, left_out=left_out)
-    return _in_utf_8(lines, reading, is_ascii=is_ascii), after
+    return in_utf_8(lines, reading, is_ascii=is_ascii), after
 
 
-def _in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool) -> Lines:
+def in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool) -> Lines:
     """Return the lines that are UTF-8. Raises DataError for another one, where that is not tolerated."""
     if is_ascii:
         return lines

@@ -37,8 +37,14 @@ _LEARNED = 20_000
 """Names of records that are no columns, or mean one, for a table at most."""
 
 
+Declared = Callable[[str, int], str]
 IsNoColumn = Callable[[str, int], bool]
 """Whether a name is no column though it is among them, by the variant of its record."""
+
+
+def nothing_declared(_name: str, _variant: int) -> str:
+    """Return that no datatype is declared."""
+    return ""
 
 
 def all_columns(_name: str, _variant: int) -> bool:
@@ -53,9 +59,10 @@ class JsonImages:
     apart: whether a name is no column though it is among them. fold: names of columns may be in other case than the
     table's. unavailable: values that stand for one that is not there. key_only: whether before images have nothing but
     the key: all, none, or those that look so, for all beside the key is null, or a placeholder of `empty`.
-    variant: of each record, by what its values are read. infers: whether a column that is added has the type of its
-    values in JSON, and not text. whole: whether a value that an image does not have is null. hidden: nodes of members
-    that are missing values.
+    variant: of each record, by what its values are read. declared: the datatype that the schema of a variant's records
+    has of a name; nothing where it has none. infers: whether a column that is added has the type of its values in JSON,
+    and not text. whole: whether a value that an image does not have is null. hidden: nodes of members that are missing
+    values.
     """
 
     after: Objects
@@ -67,6 +74,7 @@ class JsonImages:
     key_only: str = "FULL"
     empty: KnownValues = _NO_PLACEHOLDERS
     variant: Ints | None = None
+    declared: Declared = nothing_declared
     infers: bool = False
     whole: bool = False
     hidden: Places | None = None
@@ -198,7 +206,8 @@ class _Batch:
             for column in in_other_case(table, name):
                 has = layout.have(column, int(part), rows, found.values.end)
                 others.take_for(table, name, column, lines[which[~has]])
-            others.add(table, name, lines[which], values, infers=self.images.infers)
+            declared = self.images.declared(name, self.rows.shares[pair >> 32].variant)
+            others.add(table, name, lines[which], values, infers=self.images.infers, declared=declared)
         return others.counts()
 
     def _check_twice(self, found: Found) -> None:

@@ -13,7 +13,7 @@ from integrator.channel.sources import FilesLocation, SourceLocation
 from integrator.errors import EnvironmentFault
 from integrator.names import nearest
 from integrator.schema import Table
-from integrator.sources.contract import Feed, Opening, Problems
+from integrator.sources.contract import Feed, FixedSchemas, Opening, Problems
 from integrator.sources.files import moved
 from integrator.sources.files.listing import Listing
 from integrator.sources.files.reader import FileReader
@@ -28,7 +28,7 @@ IN_NAMES = (
 
 
 @dataclass(frozen=True)
-class Files:
+class Files(FixedSchemas):
     """Change files: each is a slice."""
 
     location: FilesLocation

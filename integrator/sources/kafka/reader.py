@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from integrator.decode.contract import File
 from integrator.decode.lines.joined import JoinedLines
+from integrator.sources.kafka.block_lines import TopicEncoding
 from integrator.sources.kafka.ranges import of_path
 from integrator.sources.kafka.slice_file import SliceFile, begin
 from integrator.sources.slices import TaskSlice
@@ -14,9 +15,10 @@ from integrator.sources.slices import TaskSlice
 
 @dataclass(frozen=True)
 class TopicReader:
-    """Reads ranges. properties: librdkafka's."""
+    """Reads ranges. properties: librdkafka's. encoding: how records are encoded."""
 
     properties: Mapping[str, str] = field(repr=False)  # I7: may hold passwords
+    encoding: TopicEncoding = field(default_factory=TopicEncoding, repr=False)
 
     def begin(self, slices: Sequence[TaskSlice]) -> None:
         """Start to fetch ranges. Raises EnvironmentFault."""
@@ -25,7 +27,14 @@ class TopicReader:
     def file(self, one: TaskSlice) -> File:
         """Return the range."""
         stream, found = of_path(one.path)
-        return SliceFile(stream.place, one.ordinal, stream=stream, range=found, properties=self.properties)
+        return SliceFile(
+            stream.place,
+            one.ordinal,
+            stream=stream,
+            range=found,
+            properties=self.properties,
+            encoding=self.encoding,
+        )
 
     def join(self, slices: Sequence[TaskSlice]) -> JoinedLines | None:  # noqa: ARG002 - of the contract
         """Return that ranges are read one by one."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,72 +13,71 @@ import pyarrow.compute as pc
 
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.contract import File, Reading
+from integrator.decode.encodings.encoded import Shape
 from integrator.decode.lines.files import MOST_BYTES
 from integrator.decode.lines.lines import Lines
-from integrator.decode.lines.reading import LineReading, lines_of
+from integrator.decode.lines.reading import LineReading
 from integrator.decode.lines.repeated import RepeatedMember
-from integrator.engine.arrays import Ints, Places
-from integrator.engine.grammar import NEWLINE
-from integrator.engine.lines import count_bytes
+from integrator.engine.arrays import Ints
 from integrator.errors import EnvironmentFault
-from integrator.librdkafka.blocks import Block
+from integrator.librdkafka.blocks import Block, joined
 from integrator.librdkafka.cluster import cluster_of
 from integrator.librdkafka.consumer import Consumer
 from integrator.librdkafka.fetching import Range
 from integrator.sources.kafka import faults
+from integrator.sources.kafka.block_lines import TopicEncoding, Wanted, begin_of, block_lines
 from integrator.sources.kafka.ranges import Stream
 
 _FIRST = 100
 """Offsets that are looked at first for a record, to recognize its dialect."""
-_STRING = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"')
-_NO_BLANK = b"\x0b"
-"""In the place of a line's end in a text of JSON, where none may be: it may be nowhere either."""
-_BLANK = ord(" ")
-"""All that are blanks in JSON are at most this."""
 
 
 @dataclass(frozen=True)
 class SliceFile(File):
-    """A range of a partition. properties: librdkafka's. stream: the partition, with the topic's id."""
+    """A range of a partition. properties: librdkafka's. stream: the partition, with the topic's id.
+
+    encoding: how its records are encoded.
+    """
 
     stream: Stream = field(default_factory=lambda: Stream("", "", 0))
     range: Range = field(default_factory=lambda: Range("", 0, 0, 0))
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
+    encoding: TopicEncoding = field(default_factory=TopicEncoding, repr=False)
 
     @property
     def container(self) -> str:
-        """Records are JSON."""
+        """Records are lines of JSON, whatever they are encoded in."""
         return "json"
 
     def start(self, least: int) -> bytes:
-        """Return the values of its first records, a line each; nothing where it has none."""
+        """Return its first records as lines; nothing where it has none. Raises SchemasFound."""
         first = replace(self.range, end=min(self.range.end, self.range.begin + _FIRST))
         for wanted in (first, self.range):
             with faults.explained(self._brokers):
                 for block in _consumer(self.properties).read(wanted):
-                    data, ends = _one_line_each(block)
-                    return bytes(data[: max(least, int(ends[1]))])
+                    found = begin_of(block, self.encoding, self.range.topic)
+                    return found[: max(least, found.index(b"\n") + 1 if b"\n" in found else 0)]
         return b""
 
-    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None) -> Iterator[Lines]:
-        """Yield the values, in blocks, or all at once where that is asked for.
+    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None, keys: str = "") -> Iterator[Lines]:
+        """Yield the records, in blocks, or all at once where that is asked for.
 
         Raises EnvironmentFault where records are not there, or the topic has become another one meanwhile.
         """
         shortening = None if repeated is None else RepeatedMember(*repeated)
         how = LineReading(reading.block_bytes, reading.tolerant, reading.masks, shortening)
-        blocks: Iterator[tuple[tuple[bytearray, Places], Ints]]
-        blocks = ((_one_line_each(one), one.offsets) for one in self._blocks(_consumer(self.properties), self.range))
+        wanted = Wanted(Shape() if repeated is None else Shape(*repeated), keys, reading.records)
+        place = (self.path, self.range.topic)
+        blocks = self._blocks(_consumer(self.properties), self.range, headers=reading.records)
         if reading.whole_files and (every := list(blocks)):
-            if sum(len(data) for (data, _), _ in every) > MOST_BYTES:
+            if sum(len(one.values) for one in every) > MOST_BYTES:
                 raise EnvironmentFault(
                     f"{self.path}: the records from offset {self.range.begin} to {self.range.end - 1} have over 2 GiB, "
                     "and the dialect reads them at once; choose a dialect that does not"
                 )
-            data, ends = _joined([one for one, _ in every])
-            blocks = iter([((data, ends), np.concatenate([offsets for _, offsets in every]))])
-        for (data, ends), offsets in blocks:
-            yield lines_of(self.path, data, offsets, ends, how)
+            blocks = iter([joined(every)])
+        for block in blocks:
+            yield block_lines(block, place, wanted, self.encoding, how)
 
     def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
         """Yield values as they came: those at these offsets, which ascend.
@@ -109,11 +106,11 @@ class SliceFile(File):
         """The offset before the first one."""
         return self.range.begin - 1
 
-    def _blocks(self, consumer: Consumer, wanted: Range) -> Iterator[Block]:
+    def _blocks(self, consumer: Consumer, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
         if wanted.begin == wanted.end:
             return
         with faults.explained(self._brokers):
-            yield from consumer.read(wanted)
+            yield from consumer.read(wanted, headers=headers)
             topic = cluster_of(self.properties).topics([self.range.topic])[self.range.topic]
         if topic is None:
             raise faults.gone(self.range.topic)
@@ -122,41 +119,6 @@ class SliceFile(File):
 
     def _brokers(self) -> str:
         return self.properties["bootstrap.servers"]
-
-
-def _one_line_each(block: Block) -> tuple[bytearray, Places]:
-    """Return the values, and where each ends; those that are written over several lines in one.
-
-    A value of blanks is no record, and no blank line of a file either, which is passed over: it is made an error.
-    """
-    text, data = block.values, bytearray(block.values)
-    may_be_blank = bool((text[block.ends[:-1]] <= _BLANK).any())
-    if int(count_bytes(text, NEWLINE)) == len(block) and not may_be_blank:
-        return data, block.ends
-    ends = block.ends.tolist()
-    values = [_in_one_line(bytes(data[begin : end - 1])) for begin, end in itertools.pairwise(ends)]
-    lengths = np.array([0, *(len(one) + 1 for one in values)], np.int64)
-    return bytearray(b"".join(one + b"\n" for one in values)), np.cumsum(lengths).astype(np.int32)
-
-
-def _in_one_line(value: bytes) -> bytes:
-    """Return a value with blanks for the ends of lines, which are blanks in JSON; in a string they stay an error."""
-    if not value.strip():
-        return _NO_BLANK
-    if b"\n" not in value:
-        return value
-    if b'"' in _STRING.sub(b"", value):
-        return value.replace(b"\n", _NO_BLANK)
-    pieces = _STRING.split(value)
-    strings = [*_STRING.findall(value), b""]
-    return b"".join(piece.replace(b"\n", b" ") + string for piece, string in zip(pieces, strings, strict=True))
-
-
-def _joined(parts: list[tuple[bytearray, Places]]) -> tuple[bytearray, Places]:
-    ends = [np.zeros(1, np.int32)]
-    for _, one in parts:
-        ends.append((one[1:] + ends[-1][-1]).astype(np.int32))
-    return bytearray(b"".join(data for data, _ in parts)), np.concatenate(ends)
 
 
 _CONSUMERS: dict[tuple[tuple[str, str], ...], Consumer] = {}

@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from integrator.channel import brokers, kafka_access
+from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Report
+from integrator.channel.registry_access import access_of
 from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern
-from integrator.errors import ConfigurationError
+from integrator.decode.encodings.program import SchemaRefused
+from integrator.decode.encodings.shelf import program_of
+from integrator.errors import ConfigurationError, SchemasFound, SourceAway
 from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
 from integrator.sources.contract import Feed, Opening, Problems
+from integrator.sources.kafka import faults, schemas
+from integrator.sources.kafka.block_lines import BY_PARTS, TopicEncoding
 from integrator.sources.kafka.feed import CommittedOffsets
 from integrator.sources.kafka.listing import SLICE_BYTES, Start, TopicListing, check_reachable
 from integrator.sources.kafka.reader import TopicReader
+from integrator.sources.kafka.schemas import (
+    SCHEMA_KINDS,
+    Discovery,
+    KnownSchemas,
+    encoding_of,
+    written_schema,
+)
 from integrator.sources.location import check_table
+from integrator.tables import connect
 
 
 @dataclass(frozen=True)
 class Topics:
-    """Topics of a Kafka cluster; each slice is a range of one partition."""
+    """Topics of a Kafka cluster; each slice is a range of one partition.
+
+    known: what is known of their schemas. defining: the topics whose schemas define tables; None where definitions are
+    in files.
+    """
 
     location: TopicsLocation
+    known: KnownSchemas = field(default_factory=KnownSchemas)
+    defining: frozenset[str] | None = None
     whole_transactions = False
+    has_records = True
     example = "{class: kafka, Kafka_Brokers: [HOST:PORT], topics: [TOPIC]}"
 
     @cached_property
@@ -41,7 +62,64 @@ class Topics:
     @property
     def reader(self) -> TopicReader:
         """What reads ranges on executors."""
-        return TopicReader(self._properties)
+        location, known = self.location, self.known
+        values = encoding_of(location.encoding, location.schema_file, known, "json")
+        keys = encoding_of(location.key_encoding, location.key_schema_file, known, "json or text")
+        return TopicReader(self._properties, TopicEncoding(values, keys, self._table, self.defining))
+
+    @property
+    def _table(self) -> str | None:
+        """How the table of records that name none is in the name of their topic; None where they are of one table."""
+        location = self.location
+        alone = len(location.topics) == 1 and not is_pattern(location.topics[0]) and not location.table_of_topic
+        return None if location.table or alone else location.table_of_topic or BY_PARTS
+
+    def known_in(self, state: Path) -> Topics:
+        """Return the source with the schemas that its state directory keeps. Raises EnvironmentFault."""
+        return replace(self, known=schemas.read(state))
+
+    def defines(self, *topics: str) -> Topics:
+        """Return the source with the schemas of all topics that are there now. Raises IntegratorError.
+
+        Where brokers or registry do not answer, it has those that are known, if any are.
+        """
+        try:
+            with faults.explained(lambda: self._properties["bootstrap.servers"]):
+                there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
+            known = self._discovery.with_topics(self.known, there)
+        except SourceAway:
+            if not self.known.topics:
+                raise
+            known = self.known
+        return replace(self, known=known, defining=frozenset(known.topics))
+
+    def tables(self) -> list[Table]:
+        """Return the tables that the known schemas define, by their names in the channel."""
+        found: dict[str, Table] = {}
+        for topic, one in sorted(self.known.topics.items()):
+            owner = TopicEncoding(table=self.location.table_of_topic or BY_PARTS).table_of(topic)
+            named = (owner.schema, owner.name) if owner else (None, topic)
+            table = one.value and connect.table_of(one.value, one.key, named)
+            if table:
+                key = table.name if table.name not in found else f"{table.schema}_{table.name}".lower()
+                if found.get(key, table).full_name == table.full_name:
+                    found[key] = replace(table, name=key)
+        return list(found.values())
+
+    def learned(self, found: SchemasFound) -> Topics:
+        """Return the source with schemas that records were found to have. Raises IntegratorError."""
+        known = self._discovery.with_ids(self.known, found)
+        return replace(self, known=known)
+
+    def keep(self, state: Path) -> None:
+        """Keep what is known of schemas in a state directory."""
+        self.known.write(state)
+
+    @property
+    def _discovery(self) -> Discovery:
+        encoding = self.reader.encoding
+        access = access_of(self.location, lambda _parameter, _text, _table="": None)
+        return Discovery(access, self._properties, encoding.values, encoding.keys)
 
     def describe(self) -> str:
         """Return topics, brokers and the dialect."""
@@ -53,6 +131,8 @@ class Topics:
         location = self.location
         check_table(location, tables, report)
         self._made(report)
+        access_of(location, report)
+        _check_encoding(location, report)
         for _, text in brokers.wrong_brokers(location.Kafka_Brokers):
             report("Kafka_Brokers", text)
         needs = location.start == "group" or location.commit_offsets
@@ -106,3 +186,26 @@ class Topics:
         if not location.commit_offsets:
             return Feed()
         return CommittedOffsets(opening.journal_path, self._properties, location.consumer_group or "")
+
+
+def _check_encoding(location: TopicsLocation, report: Report) -> None:
+    """Report of schema files that are not there, or are for another encoding, and of encodings that lack a schema."""
+    for key, encoding, file in (
+        ("schema_file", location.encoding, location.schema_file),
+        ("key_schema_file", location.key_encoding, location.key_schema_file),
+    ):
+        named = key.replace("schema_file", "encoding")
+        if file is None:
+            if encoding in SCHEMA_KINDS and location.Kafka_Schema_Registry is None:
+                report(named, f"{encoding} needs schemas: add Kafka_Schema_Registry, or {key}")
+            continue
+        if encoding not in SCHEMA_KINDS:
+            report(key, f"is for records in Avro or Protobuf: say {named}: avro or {named}: protobuf")
+        elif why := no_file(file):
+            report(key, f"{why} {as_known(file)}")
+        else:
+            try:
+                written = written_schema(encoding, file)
+                program_of(written, b"", b"")
+            except (SchemaRefused, OSError, UnicodeDecodeError) as error:
+                report(key, f"{as_known(file)} cannot be read: {error}")

@@ -15,7 +15,7 @@ from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import IntegratorError
 from integrator.schema import Table
-from integrator.sources.contract import Feed, Opening, Problems
+from integrator.sources.contract import Feed, FixedSchemas, Opening, Problems
 from integrator.sources.files.reader import FileReader
 from integrator.sources.location import check_table
 from integrator.sources.sockets.endpoint import is_loopback
@@ -29,7 +29,7 @@ _TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
-class Socket:
+class Socket(FixedSchemas):
     """Lines through a socket; each segment of the spool is a slice."""
 
     location: SocketLocation
