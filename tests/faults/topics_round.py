@@ -35,9 +35,9 @@ monitor: {{enabled: false}}
 restart: {{first_seconds: 0.2, most_seconds: 1, timeout_seconds: -1}}
 locations:
   src: {{class: kafka, Kafka_Brokers: ["{servers}"], topics: '^{prefix}\\.{schema}\\..*', dialect: debezium,
-    repeated_positions: send, unknown_columns: {unknown}, poll_seconds: 0.1}}
+    repeated_positions: send, unknown_columns: {unknown}, poll_seconds: 0.1{source}}}
   kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{prefix}-out.{{hvr_tbl_name}}"{target}}}
-tables: [tables.sql]
+tables: [{tables}]
 actions:
   - {{action: Environment, Name: HVR_KAFKA_MSG_DELIVERY_TIMEOUT, Value: "20"}}
   - {{action: ColumnProperties, Name: gone, Datatype: text, Extra: true, IntegrateExpression: "{{hvr_missing}}"}}
@@ -68,7 +68,8 @@ class Round:
         self.parts, self._directory, self._prefix = parts, directory, f"r{seed}x{number}"
         self._draw = draw = random.Random(f"{seed} {number}")
         self._database = draw.choice(parts.databases)
-        self._encoding = draw.choice([one for one in connect.ENCODINGS if one != "Avro"])
+        self._encoding = draw.choice([one for one in connect.ENCODINGS if one != "Avro" or parts.registry])
+        self._defined = self._encoding != "Avro" or draw.random() < 0.3
         self._avro_out = draw.random() < 0.5 and parts.registry is not None
         self._once, self._compacted = draw.random() < 0.75, draw.random() < 0.25
         self._unknown = draw.choice(("add", "ignore"))
@@ -86,11 +87,14 @@ class Round:
         self._out = {table: f"{self._prefix}-out.{table}" for table in KEYS}
         self._changing, self._log = threading.Lock(), list[str]()
         self._path = directory / "channel.yaml"
+        is_avro = self._encoding == "Avro" and parts.registry
+        self._read_event = topic_rows.avro(parts.registry.client) if is_avro else topic_rows.json_event
 
     def __str__(self) -> str:
         out = "Avro" if self._avro_out else "Connect JSON"
         how = f"{'exactly' if self._once else 'at least'} once{', compacted' if self._compacted else ''}"
-        return f"{self._database.product}, {self._encoding} to {out}, {how}, {self._unknown}; {', '.join(self.chosen)}"
+        what = f"{self._database.product}, {self._encoding}{'' if self._defined else ' without definitions'} to {out}"
+        return f"{what}, {how}, {self._unknown}; {', '.join(self.chosen)}"
 
     def run(self) -> Counter[str]:
         """Have it; return what was counted. Raises AssertionError for what is not as it must be."""
@@ -129,6 +133,8 @@ class Round:
             servers=self.parts.kraft.servers,
             schema=self._database.schema,
             unknown=self._unknown,
+            source=f", Kafka_Schema_Registry: '{url}'" if self._encoding == "Avro" else "",
+            tables="tables.sql" if self._defined else "",
             target=f", Kafka_Schema_Registry: '{url}', Missing_Values: 'NULL'" if self._avro_out else "",
         )
         self._path.write_text(text + channels.TIMEKEY)
@@ -205,7 +211,7 @@ class Round:
         until(came, self.parts.worker.log, 120)
 
     def _events(self, tap: topic_rows.Tap, table: str) -> list[topic_rows.Row]:
-        return tap.events(self._topics[table], topic_rows.json_event)
+        return tap.events(self._topics[table], self._read_event)
 
     def _check(self, tap: topic_rows.Tap) -> Counter[str]:
         read = topic_rows.connect_json
@@ -218,8 +224,9 @@ class Round:
             rows = [read(topic, one.value) for one in received if one.topic == topic and one.value is not None]
             came.update(one for event in self._events(tap, table) for one in topic_rows.of_event(table, event))
             sent.update(topic_rows.of_row(table, row) for row in rows)
-            added = self._changes.added if table == "items" and self._unknown == "add" else ""
-            wanted = self._database.rows(table, added)
+            # a table that schemas define has the column where they had it before it was looked at
+            has_added = self._unknown == "add" or (not self._defined and any(ADDED in row for row in rows))
+            wanted = self._database.rows(table, self._changes.added if table == "items" and has_added else "")
             topic_rows.check_tables(table, topic_rows.rebuilt(table, rows), wanted)
         topic_rows.check_once(came, sent, all_came=not self._compacted, once=self._once)
         return Counter(

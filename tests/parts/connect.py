@@ -48,6 +48,7 @@ def converters(encoding: str, registry: str = "") -> dict[str, str]:
         own = {
             "url": f"{registry.partition('/apis/')[0]}/apis/registry/v2",
             "auto-register": "true",
+            "headers.enabled": "false",
             "as-confluent": "true",
             "use-id": "contentId",  # what the registry's compatible API gives schemas by
         }
