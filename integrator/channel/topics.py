@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -20,6 +21,14 @@ START_WORDS = ("earliest", "latest", "group")
 def is_pattern(topic: str) -> bool:
     """Return whether an entry of `topics` is a regular expression, and not a name."""
     return topic.startswith("^")
+
+
+def is_read(topic: str, topics: Sequence[str]) -> bool:
+    """Return whether names and patterns, as `topics` has them, have a topic read."""
+    return any(
+        re.fullmatch(one, topic) is not None and not topic.startswith("__") if is_pattern(one) else one == topic
+        for one in topics
+    )
 
 
 def _topic(given: str) -> str:
