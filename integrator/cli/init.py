@@ -51,6 +51,10 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     to: Annotated[
         str | None, typer.Option(help="With --from-topic: host:port of the brokers to send to; by default, the same.")
     ] = None,
+    to_registry: Annotated[
+        str | None,
+        typer.Option(help="With --from-topic: send Avro, whose schemas are in the registry at this URL; else JSON."),
+    ] = None,
     sql_dialect: Annotated[
         str | None,
         typer.Option(help="postgres, mysql, oracle, tsql, db2; by default it is recognized from the file."),
@@ -73,8 +77,8 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
         (from_topic and changes, "--changes and --from-topic are two sources: give one of them"),
         (tables is None and sql_dialect, "--sql-dialect goes with --tables FILE"),
         (
-            not from_topic and (registry or command_config or to),
-            "--registry, --command-config and --to go with --from-topic",
+            not from_topic and (registry or command_config or to or to_registry),
+            "--registry, --command-config, --to and --to-registry go with --from-topic",
         ),
     ):
         if is_wrong:
@@ -95,7 +99,9 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
         if from_topic:
             from integrator.cli import over_topics
 
-            wanted = over_topics.Asked(from_topic, brokers, to, registry, command_config, file is not None)
+            wanted = over_topics.Asked(
+                from_topic, brokers, registry, command_config, over_topics.Target(to, to_registry), file is not None
+            )
             source, target = over_topics.source_of(wanted, channel, template, secrets)
         else:
             source, target = (

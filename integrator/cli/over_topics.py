@@ -41,19 +41,26 @@ _TARGETS = ("{}.{{hvr_tbl_name}}", "{}-out.{{hvr_tbl_name}}", "out-{}.{{hvr_tbl_
 
 
 @dataclass(frozen=True)
+class Target:
+    """Where messages go. brokers: None for those of the source. registry: of Avro's schemas; None for JSON."""
+
+    brokers: str | None = None
+    registry: str | None = None
+
+
+@dataclass(frozen=True)
 class Asked:
     """What the command was given.
 
-    topics: names and patterns. brokers: of the source. target: the brokers that are sent to, where these are others.
-    registry: the URL of the source's registry. client: a file of properties of a Kafka client. defined: whether there
-    are definitions of tables.
+    topics: names and patterns. brokers: of the source. registry: the URL of the source's registry. client: a file of
+    properties of a Kafka client. target: where messages go. defined: whether there are definitions of tables.
     """
 
     topics: Sequence[str]
     brokers: str | None
-    target: str | None
     registry: str | None
     client: Path | None
+    target: Target
     defined: bool
 
 
@@ -78,14 +85,14 @@ def source_of(asked: Asked, channel: Path, template: Template, secrets: Secrets)
     tables = () if asked.defined else source.with_topics([one.topic for one in chosen]).tables()
     lines = [f"    {key}: {flow(value)}\n" for key, value in given.items()]
     text = "  src:\n" + "".join(lines) + (RULES if template is Template.FIRST else PRODUCTION_RULES)
-    brokers = asked.target or ", ".join(given["Kafka_Brokers"])
+    brokers, same = asked.target.brokers or ", ".join(given["Kafka_Brokers"]), asked.target.brokers is None
     made = Source(
         text=text,
         waiting="the topics",
-        topic=_target(name_of(channel), given["topics"], tables, same=asked.target is None),
+        topic=_target(name_of(channel), given["topics"], tables, same=same),
         tables=tables,
         found=[*_lines(found, tables), *_reported(asked, draft)],
-        access=_target_access(given, template) if asked.target is None else "",
+        access=(_target_access(given, template) if same else "") + _avro(given, asked.target.registry),
         secrets=draft.secrets,
     )
     return made, brokers
@@ -179,8 +186,10 @@ def _lines(found: Sequence[Sampled], tables: Sequence[Table]) -> Iterator[str]:
 
 
 def _reported(asked: Asked, draft: Draft) -> list[str]:
-    if asked.target is not None and (asked.client is not None or asked.registry):
-        draft.report.todo(f"write at the location kaf how {asked.target} is reached (docs/howto/secure-kafka.md)")
+    if asked.target.brokers is not None and asked.client is not None:
+        draft.report.todo(
+            f"write at the location kaf how {asked.target.brokers} is reached (docs/howto/secure-kafka.md)"
+        )
     return draft.report.text("").splitlines()[1:]
 
 
@@ -188,6 +197,17 @@ def _target_access(given: Mapping[str, Any], template: Template) -> str:
     """Return the lines of the access to the same brokers for the target."""
     lines = [f"    {key}: {flow(value)}\n" for key, value in given.items() if key in KafkaAccess.model_fields]
     return "".join(lines) or (NO_ACCESS if template is Template.PRODUCTION else "")
+
+
+def _avro(given: Mapping[str, Any], registry: str | None) -> str:
+    """Return the lines of the target's registry, whose user is that of the source's where it is the same."""
+    if registry is None:
+        return ""
+    user = ("Kafka_Schema_User", "Kafka_Schema_Registry_Password")
+    same = registry == given.get("Kafka_Schema_Registry")
+    lines = {"Kafka_Schema_Registry": registry} | {key: given[key] for key in user if same and key in given}
+    missing = '    # Avro has null for what a record leaves out.\n    Missing_Values: "NULL"\n'
+    return "".join(f"    {key}: {flow(value)}\n" for key, value in lines.items()) + missing
 
 
 def _target(name: str, topics: Sequence[str], tables: Sequence[Table], *, same: bool) -> str:
