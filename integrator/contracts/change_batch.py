@@ -18,7 +18,18 @@ from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UP
 from integrator.contracts.segment import Segment
 from integrator.engine.arrays import Ints, Mask
 
-_ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user")
+_ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user", "record")
+RECORD = pa.struct(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("key", pa.string()),
+        ("headers", pa.map_(pa.string(), pa.string())),
+        ("timestamp", pa.timestamp("us", "UTC")),
+    ]
+)
+"""What a topic has of a record beside its value. key: text, or base64 where it is none."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,7 @@ class ChangeBatch:
     countdown: int32, rows left in the transaction with this one; 0 where its end is not known.
     cap_tstamp: timestamp(us, UTC), the commit in the source; null where the source does not say.
     cap_user: string; null where the source does not say.
+    record: RECORD, the record of a topic that each row was read from; null where no expression asks, or in files.
     line: int64, the line of the file that each row was read from. order: int64, its place among all rows of the batch.
     before_images: which rows are before images whose after image is the next row; None: found from op and order.
     """
@@ -42,6 +54,7 @@ class ChangeBatch:
     countdown: pa.Array
     cap_tstamp: pa.Array
     cap_user: pa.Array
+    record: pa.Array
     line: Ints
     order: Ints
     before_images: Mask | None = None
@@ -202,7 +215,7 @@ def no_changes(file: str) -> ChangeBatch:
     none = np.empty(0, np.int64)
     texts, stamps = pa.nulls(0, pa.string()), pa.nulls(0, pa.timestamp("us", "UTC"))
     return ChangeBatch(
-        file, (), pa.nulls(0, pa.int8()), texts, texts, pa.nulls(0, pa.int32()), stamps, texts, none, none
+        file, (), pa.nulls(0, pa.int8()), texts, texts, pa.nulls(0, pa.int32()), stamps, texts, pa.nulls(0), none, none
     )
 
 

@@ -147,6 +147,8 @@ class Reading:
     """Of tables whose records came in earlier cycles: which table of the source they were of."""
     repeated_positions: bool = False
     """Whether changes may come again, or at positions that are not after those before."""
+    records: bool = False
+    """Whether expressions ask for what topics have of records beside their values."""
     sent_later: bool = False
     """Whether rows are read of whose transactions others were sent before."""
     tolerant: bool = False
@@ -227,7 +229,8 @@ class Batch:
 @lru_cache(maxsize=8)
 def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = ()) -> Reading:
     """Return what a dialect needs to know of the recipe, which a process keeps from cycle to cycle."""
-    counted_down = any(depends_on(parts, "transaction") for table in recipe.tables for parts in table.expressions)
+    every = [parts for table in recipe.tables for parts in table.expressions]
+    counted_down = any(depends_on(parts, "transaction") for parts in every)
     return Reading(
         tables=tuple(replace(one.in_source, key=()) if one.keyless else one.in_source for one in recipe.tables),
         absent=recipe.read.absent,
@@ -239,6 +242,7 @@ def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = (
         time_zone=recipe.read.source_zone,
         timestamp_column=recipe.read.timestamp_column,
         repeated_positions=recipe.read.repeated_positions,
+        records=any(depends_on(parts, "record") for parts in every),
         sent_later=recipe.read.sent_later,
         tolerant=recipe.tolerance.rejects,
         known_sources=known_sources,

@@ -26,20 +26,27 @@ INSTANT = pa.timestamp("us", "UTC")
 
 @dataclass(frozen=True)
 class Where:
-    """Where records stand: their file, and the line of each. faults: see `Lines`."""
+    """Where records stand: their file, and the line of each. faults: see `Lines`.
+
+    record: what topics have of them, where it is asked for (`RECORD`).
+    """
 
     file: str
     line: Ints
     faults: Faults | None = None
+    record: pa.Array | None = None
 
     @staticmethod
     def of(objects: Objects) -> Where:
         """Return where the lines of objects stand."""
-        return Where(objects.lines.file, objects.numbers, objects.lines.faults)
+        origin = objects.lines.origin
+        record = None if origin is None or origin.record is None else origin.record.take(pa.array(objects.line))
+        return Where(objects.lines.file, objects.numbers, objects.lines.faults, record)
 
     def take(self, places: Ints) -> Where:
         """Return where the records at these places stand."""
-        return Where(self.file, self.line[places], self.faults)
+        record = None if self.record is None else self.record.take(pa.array(places))
+        return Where(self.file, self.line[places], self.faults, record)
 
     def place(self, at: int) -> Place:
         """Return where a record stands."""

@@ -17,9 +17,9 @@ INTEG_SEQ_LENGTH = 45
 Context = Literal["IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic"]
 
 
-Dependency = Literal["row", "missing", "transaction", "table", "columns", "file", "run"]
+Dependency = Literal["row", "missing", "transaction", "table", "columns", "file", "record", "run"]
 """What a value depends on: its row; which values are missing; where the transaction ends; the names of the table; which
-columns it has; the file or the row's place in it; the run and the channel."""
+columns it has; the file or the row's place in it; the record of a topic; the run and the channel."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,12 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_cap_user": Substitution(schema.String(), _CAPTURED),
     "hvr_cap_filename": Substitution(schema.String(), IN_A_MESSAGE, ("file",)),
     "hvr_cap_subdirs": Substitution(schema.String(), IN_A_MESSAGE, ("file",)),
+    "hvr_cap_topic": Substitution(schema.String(), depends_on=("row", "record")),
+    "hvr_cap_partition": Substitution(schema.Integer(32), depends_on=("row", "record")),
+    "hvr_cap_offset": Substitution(schema.Integer(64), depends_on=("row", "record")),
+    "hvr_cap_record_key": Substitution(schema.String(), depends_on=("row", "record")),
+    "hvr_cap_header": Substitution(schema.String(), depends_on=("row", "record")),
+    "hvr_cap_record_tstamp": Substitution(schema.Timestamp("us", zoned=True), depends_on=("row", "record")),
     "hvr_row_uuid": Substitution(schema.String(36, "uuid"), depends_on=("row", "table", "run")),
     "hvr_missing": Substitution(schema.String(), depends_on=("row", "missing")),
     "hvr_key_hash": Substitution(schema.String(16), IN_A_MESSAGE),
@@ -65,8 +71,9 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_schema": Substitution(schema.String(), _BOTH, ("table",)),
 }
 """Those that a row can have in integrate. {hvr_missing} and {hvr_row_uuid} are extensions: the names of columns that
-the source left out, for formats in which they are sent as null; and a UUID of the change. {hvr_var_NAME} is put in
-when the channel is read. {hvr_integ_key} and {hvr_integ_tstamp} are clocks: a change that is sent again has another.
+the source left out, for formats in which they are sent as null; and a UUID of the change. So are those of the record of
+a topic: its topic, partition, offset, key and time, and the header NAME of {hvr_cap_header NAME}. {hvr_var_NAME} is put
+in when the channel is read. {hvr_integ_key} and {hvr_integ_tstamp} are clocks: a change that is sent again has another.
 """
 
 VARIABLE = "hvr_var_"
@@ -95,7 +102,7 @@ def with_article(context: str) -> str:
 
 LETTERS = "abdHjmMsSTUVwWyY"
 """What may be after a % in a format of time stamps."""
-WITH_TEXT = ("hvr_op_str", "hvr_key_names")
+WITH_TEXT = ("hvr_op_str", "hvr_key_names", "hvr_cap_header")
 """Substitutions that take a text of their own where time stamps take a format."""
 
 DEFAULT_OPS = "0>D;1>I;2>U;3>K;4>4;5>T"

@@ -51,18 +51,17 @@ class Consumer:
         self,
         properties: Mapping[str, str],
         *,
-        headers: bool = False,
         timeout_s: float = 60.0,
         block_bytes: int = BLOCK_BYTES,
     ) -> None:
         """Make a consumer with librdkafka's properties; EnvironmentFault describes what is wrong with them.
 
-        headers: whether they are read. timeout_s: a range fails when nothing has come for so long. block_bytes: how
+        timeout_s: a range fails when nothing has come for so long. block_bytes: how
         many bytes of values a block has, about.
         """
         self._noticed: deque[str] = deque(maxlen=_KEPT_NOTICES)
         self._client = Client(CONSUMER, {**properties, **SETTINGS}, lambda text, _fatal: self._noticed.append(text))
-        self._timeout_s, self._block_bytes, self._headers = timeout_s, block_bytes, headers
+        self._timeout_s, self._block_bytes = timeout_s, block_bytes
         self._open: dict[tuple[str, int], Fetching] = {}
         self._left: Counter[tuple[str, int]] = Counter()
         self._next: deque[Range] = deque()
@@ -73,9 +72,10 @@ class Consumer:
         self._functions = Functions(
             address("rd_kafka_message_destroy"),
             address("rd_kafka_message_timestamp"),
-            address("rd_kafka_message_headers") if headers else 0,
-            address("rd_kafka_header_get_all") if headers else 0,
+            address("rd_kafka_message_headers"),
+            address("rd_kafka_header_get_all"),
         )
+        self._wanted = self._functions
         self._scratch, self._size = np.zeros(8, np.int64), np.zeros(3, np.int64)
 
     def begin(self, ranges: Sequence[Range]) -> None:
@@ -95,15 +95,16 @@ class Consumer:
         self._finish()
         self._client.close()
 
-    def read(self, wanted: Range) -> Iterator[Block]:
+    def read(self, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
         """Yield the records of a range, in blocks; offsets that no committed record has are passed over.
 
-        Raises ReadFault.
+        headers: whether they are read. Raises ReadFault.
         """
+        self._wanted = self._functions if headers else self._functions._replace(fields=0, field=0)
         if wanted.begin >= wanted.end:
             return
         fetching, most = self._fetching(wanted), min(FIRST_BYTES, self._block_bytes)
-        builder, deadline = Builder(most, headers=self._headers), time.monotonic() + self._timeout_s
+        builder, deadline = Builder(most, headers=headers), time.monotonic() + self._timeout_s
         how = ALL
         while how != ENDED:
             if fetching.is_empty:
@@ -118,7 +119,7 @@ class Consumer:
             if int(builder.count[1]) >= most:
                 yield builder.block()
                 most = min(2 * most, self._block_bytes)
-                builder = Builder(most, headers=self._headers, like=builder)
+                builder = Builder(most, headers=headers, like=builder)
                 deadline = time.monotonic() + self._timeout_s  # whoever took the block may have needed long
         fetching.position = wanted.end  # between the last record and the end there is none
         self._leave(fetching)
@@ -179,7 +180,7 @@ class Consumer:
                 (fetching.begin, stop),
                 _LAYOUT,
                 builder.count,
-                self._functions,
+                self._wanted,
                 builder.room,
                 _NULL,
                 self._scratch,

@@ -191,6 +191,8 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     _check_added(scope)
     if not isinstance(ends.source, TableSource) and not ends.source.whole_transactions:
         _check_transactions(scope, recipes)
+    if not isinstance(ends.source, TableSource) and not ends.source.has_records:
+        _check_records(scope, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
     if len(made) == len(recipes):
@@ -245,6 +247,14 @@ def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> N
         if any(depends_on(parts, "transaction") for parts in table.expressions):
             text = f"{{hvr_tx_countdown}} cannot be counted: {divided}; leave it out"
             scope.problems.add(("locations", scope.cap_loc, "topics"), text, table.table.name)
+
+
+def _check_records(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
+    """Report what needs the records of topics, where the source has none."""
+    for table in tables:
+        if any(depends_on(parts, "record") for parts in table.expressions):
+            text = "substitutions of a topic's record need a source of class kafka; leave them out"
+            scope.problems.add(("locations", scope.cap_loc), text, table.table.name)
 
 
 def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:

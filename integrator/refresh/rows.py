@@ -115,6 +115,7 @@ class _Task:
             countdown=pa.nulls(size, pa.int32()),
             cap_tstamp=pa.repeat(pa.scalar(self._rows.started, pa.timestamp("us", "UTC")), size),
             cap_user=pa.nulls(size, pa.string()),
+            record=pa.nulls(size),
             line=at + 1,
             order=at,
         )

@@ -75,7 +75,9 @@ class Feed:
 
 
 class FixedSchemas:
-    """What a source does about schemas whose records have none but the tables' definitions."""
+    """What a source does about schemas whose lines have none but the tables' definitions, and are no records."""
+
+    has_records = False
 
     def known_in(self, state: Path) -> Any:  # noqa: ARG002 - of the contract
         """Return the source itself."""
@@ -105,6 +107,10 @@ class Source(Protocol):
     @property
     def whole_transactions(self) -> bool:
         """Whether all rows of a transaction are in one stream, one after another."""
+
+    @property
+    def has_records(self) -> bool:
+        """Whether lines are records of topics, with keys, headers and times."""
 
     @property
     def location(self) -> SourceLocation:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, first_refused, mask
-from integrator.contracts.change_batch import ChangeBatch
+from integrator.contracts.change_batch import RECORD, ChangeBatch
 from integrator.contracts.fragments import FILE_BITS
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
@@ -133,6 +133,13 @@ class EvaluationContext:
         """Return timestamps, as text where there is a specification."""
         return format_timestamp(values, spec, self.channel.messages.timezone) if spec else values
 
+    def of_record(self, field: str) -> pa.Array:
+        """Return what topics have of the record of each row; null where rows come from no topic."""
+        record = self.changes.record
+        if record.type == pa.null():
+            return pa.nulls(len(record), RECORD.field(field).type)
+        return pc.struct_field(record, field)
+
     def constant(self, text: str | None) -> pa.Array:
         """Return the same text for each row."""
         return pa.repeat(pa.scalar(text, pa.string()), len(self.changes))
@@ -225,6 +232,12 @@ _SUBSTITUTIONS: dict[str, Callable[[EvaluationContext, str], pa.Array]] = {
     "hvr_cap_tstamp": lambda scope, spec: scope.stamp(scope.changes.cap_tstamp, spec),
     "hvr_integ_tstamp": _now,
     "hvr_cap_user": lambda scope, _: scope.changes.cap_user,
+    "hvr_cap_topic": lambda scope, _: scope.of_record("topic"),
+    "hvr_cap_partition": lambda scope, _: scope.of_record("partition"),
+    "hvr_cap_offset": lambda scope, _: scope.of_record("offset"),
+    "hvr_cap_record_key": lambda scope, _: scope.of_record("key"),
+    "hvr_cap_header": lambda scope, spec: pc.map_lookup(scope.of_record("headers"), spec.strip(), "last"),
+    "hvr_cap_record_tstamp": lambda scope, spec: scope.stamp(scope.of_record("timestamp"), spec),
     "hvr_row_uuid": lambda scope, _: row_uuid(scope.changes, scope.recipe, scope.channel),
     "hvr_missing": _missing,
     "hvr_key_hash": lambda scope, _: key_hash(scope.changes, scope.recipe),

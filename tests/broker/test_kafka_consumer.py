@@ -65,14 +65,14 @@ def servers(real_broker):
 
 @pytest.fixture
 def consumer(servers):
-    made = Consumer({"bootstrap.servers": servers}, headers=True, timeout_s=5)
+    made = Consumer({"bootstrap.servers": servers}, timeout_s=5)
     yield made
     made.close()
 
 
 def fault_of(consumer, wanted):
     with pytest.raises(ReadFault) as raised:
-        rows_of(consumer.read(wanted))
+        rows_of(consumer.read(wanted, headers=True))
     fault = raised.value
     return fault.reason, fault.offset, fault.low, fault.high
 
@@ -88,7 +88,7 @@ def test_odd_records_and_headers_in_slices_cut_anywhere(servers, consumer, name)
     found, at = [], 0
     while at < 5000:
         end = min(5000, at + rng.choice((1, 3, 700)))
-        found += rows_of(consumer.read(Range(name, 0, at, end)))
+        found += rows_of(consumer.read(Range(name, 0, at, end), headers=True))
         at = end
     assert found == as_another_client_reads(servers, name)
 
@@ -117,13 +117,13 @@ def test_aborted_transactions_are_passed_over_and_open_ones_waited_for(servers, 
     expected = as_another_client_reads(servers, name)
     stable = Client({"bootstrap.servers": servers, "group.id": "o", "isolation.level": "read_committed"})
     end = stable.get_watermark_offsets(TopicPartition(name, 0))[1]
-    assert rows_of(consumer.read(Range(name, 0, 0, end))) == expected
+    assert rows_of(consumer.read(Range(name, 0, 0, end), headers=True)) == expected
     cuts = [0, *sorted(rng.sample(range(1, end), 12)), end]
     for begin, stop in itertools.pairwise(cuts):
-        assert rows_of(consumer.read(Range(name, 0, begin, stop))) == [
+        assert rows_of(consumer.read(Range(name, 0, begin, stop), headers=True)) == [
             row for row in expected if begin <= row[0] < stop
         ]
-    assert rows_of(consumer.read(Range(name, 0, expected[-1][0] + 1, end))) == []
+    assert rows_of(consumer.read(Range(name, 0, expected[-1][0] + 1, end), headers=True)) == []
     producer.begin_transaction()
     producer.produce(name, b"open")
     producer.flush()
@@ -132,7 +132,7 @@ def test_aborted_transactions_are_passed_over_and_open_ones_waited_for(servers, 
     reason, offset, _, high = fault_of(consumer, Range(name, 0, end, end + 3))
     assert (reason, offset, high) == ("cut", end, end)
     producer.commit_transaction()
-    assert [row[2] for row in rows_of(consumer.read(Range(name, 0, end, end + 3)))] == [b"open", b"after"]
+    assert [row[2] for row in rows_of(consumer.read(Range(name, 0, end, end + 3), headers=True))] == [b"open", b"after"]
     stable.close()
 
 
@@ -153,8 +153,8 @@ def test_gaps_of_compaction_are_no_error(servers, consumer, name):
     offsets = [row[0] for row in expected]
     gap = max(itertools.pairwise([-1, *offsets]), key=lambda pair: pair[1] - pair[0])
     assert gap[1] - gap[0] > 1
-    assert rows_of(consumer.read(Range(name, 0, 0, offsets[-1] + 1))) == expected
-    assert rows_of(consumer.read(Range(name, 0, gap[0] + 1, gap[1]))) == []
+    assert rows_of(consumer.read(Range(name, 0, 0, offsets[-1] + 1), headers=True)) == expected
+    assert rows_of(consumer.read(Range(name, 0, gap[0] + 1, gap[1]), headers=True)) == []
 
 
 def test_records_that_are_not_there_are_faults_with_the_offsets_that_are(servers, consumer, name):
@@ -162,7 +162,7 @@ def test_records_that_are_not_there_are_faults_with_the_offsets_that_are(servers
     sent(servers, name, [b"%d" % at for at in range(1000)])
     next(iter(admin.delete_records([TopicPartition(name, 0, 400)]).values())).result()
     assert fault_of(consumer, Range(name, 0, 100, 500)) == ("overtaken", 100, 400, 1000)
-    assert len(rows_of(consumer.read(Range(name, 0, 400, 1000)))) == 600
+    assert len(rows_of(consumer.read(Range(name, 0, 400, 1000), headers=True))) == 600
     assert fault_of(consumer, Range(name, 0, 5000, 6000)) == ("cut", 5000, 400, 1000)
     assert fault_of(consumer, Range(name, 0, 900, 2000)) == ("cut", 1000, 400, 1000)
     for unknown in (Range(name, 7, 0, 10), Range(f"no-{name}", 0, 0, 10)):

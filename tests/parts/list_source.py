@@ -18,7 +18,7 @@ from integrator.channel import locations, model, shape
 from integrator.channel.sources import SourceLocation
 from integrator.decode.contract import File
 from integrator.decode.lines.reading import LineReading, read_lines
-from integrator.sources.contract import Feed
+from integrator.sources.contract import Feed, FixedSchemas
 from integrator.sources.shelf import SOURCES
 from integrator.sources.slices import Slice
 
@@ -38,7 +38,7 @@ class ListSlice(File):
     text: bytes = b""
     container = "json"
 
-    def lines(self, reading, repeated=None):
+    def lines(self, reading, repeated=None, keys=""):
         yield from read_lines(self.path, LineReading(tolerant=reading.tolerant), pa.py_buffer(self.text))
 
     def start(self, least):
@@ -85,7 +85,7 @@ class ListListing:
 
 
 @dataclass(frozen=True)
-class Lists:
+class Lists(FixedSchemas):
     location: ListLocation
     whole_transactions = True
     example = "{class: list, rows: []}"

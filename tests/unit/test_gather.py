@@ -55,14 +55,14 @@ def rows_of(blocks):
 def test_records_come_as_they_were_sent_however_ranges_are_cut(odd, block_bytes):
     brokers, records = odd
     rng, found, at = random.Random(2), [], 0
-    consumer = Consumer({"bootstrap.servers": brokers}, headers=True, block_bytes=block_bytes, timeout_s=10)
+    consumer = Consumer({"bootstrap.servers": brokers}, block_bytes=block_bytes, timeout_s=10)
     while at < COUNT:
         end = min(COUNT, at + rng.choice((1, 3, 100)))
-        found += rows_of(consumer.read(Range("odd", 0, at, end)))
+        found += rows_of(consumer.read(Range("odd", 0, at, end), headers=True))
         at = end
     assert found == [(at, *record) for at, record in enumerate(records)]
-    assert rows_of(consumer.read(Range("odd", 0, 7, 9))) == found[7:9]
-    assert rows_of(consumer.read(Range("odd", 0, 5, 5))) == []
+    assert rows_of(consumer.read(Range("odd", 0, 7, 9), headers=True)) == found[7:9]
+    assert rows_of(consumer.read(Range("odd", 0, 5, 5), headers=True)) == []
     consumer.close()
 
 
@@ -74,7 +74,7 @@ def test_ranges_that_are_read_next_are_fetched_meanwhile_and_left_in_the_end(odd
     found = []
     for wanted in ranges:
         assert list(consumer._open) == [("odd", 0)]
-        found += rows_of(consumer.read(wanted))
+        found += rows_of(consumer.read(wanted, headers=True))
     assert [row[0] for row in found] == list(range(COUNT))
     assert not consumer._open
     consumer.close()
@@ -93,7 +93,7 @@ def test_what_the_partition_does_not_have_is_a_fault_with_its_offsets(odd):
     consumer = Consumer({"bootstrap.servers": brokers}, timeout_s=0.5)
     wanted = Range("odd", 0, 0, COUNT + 1)
     with pytest.raises(ReadFault) as raised:
-        rows_of(consumer.read(wanted))
+        rows_of(consumer.read(wanted, headers=True))
     assert raised.value == ReadFault("cut", wanted, COUNT, raised.value.text, 0, COUNT)
     consumer.close()
 

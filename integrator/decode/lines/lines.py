@@ -57,16 +57,18 @@ class Origin:
     """What a source knows of records beside their lines.
 
     codes: of each line its place in `tables`: the table that its topic has the records of. times: when each was
-    written, in ms since 1970, or NO_TIME.
+    written, in ms since 1970, or NO_TIME. record: what its topic has of each beside, where that is asked for.
     """
 
     tables: tuple[Source, ...]
     codes: Places
     times: Ints
+    record: pa.Array | None = None
 
     def take(self, at: Ints) -> Origin:
         """Return the origin of the lines at some places."""
-        return Origin(self.tables, self.codes[at], self.times[at])
+        record = None if self.record is None else self.record.take(pa.array(at))
+        return Origin(self.tables, self.codes[at], self.times[at], record)
 
 
 @dataclass(frozen=True)

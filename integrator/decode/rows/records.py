@@ -148,6 +148,7 @@ def _changes(
         countdown=pa.array(np.where(countdown > 0, countdown - second, 0).astype(np.int32)),
         cap_tstamp=of_rows(stamp),
         cap_user=pa.nulls(size, pa.string()) if records.cap_user is None else of_rows(records.cap_user),
+        record=pa.nulls(size) if records.where.record is None else of_rows(records.where.record),
         line=records.where.line[record],
         order=record * records.images + second,
     )

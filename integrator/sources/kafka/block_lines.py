@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from integrator.arrow.arrays import flat
+from integrator.contracts.change_batch import RECORD
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.streams import Source
 from integrator.decode.encodings import encoded
@@ -16,7 +19,8 @@ from integrator.decode.encodings.encoded import EncodedLines, Encoding, Records,
 from integrator.decode.encodings.writing import TooLarge
 from integrator.decode.lines.lines import NO_TIME, LeftOut, Lines, Origin
 from integrator.decode.lines.reading import LineReading, in_utf_8, lines_of
-from integrator.engine.arrays import Ints
+from integrator.engine import transcode
+from integrator.engine.arrays import Ints, Mask, Octets, Places
 from integrator.engine.gather import NO_TIME as HAS_NO_TIME
 from integrator.engine.gather import NULL_KEY
 from integrator.engine.grammar import NEWLINE
@@ -52,10 +56,14 @@ class TopicEncoding:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which lines a dialect reads. shape: of records with a schema. keys: the member of keys, if they are asked for."""
+    """Which lines a dialect reads. shape: of records with a schema. keys: the member of keys, if they are asked for.
+
+    records: whether expressions ask for what the topic has of records.
+    """
 
     shape: Shape = _NO_MEMBERS
     keys: str = ""
+    records: bool = False
 
 
 def block_lines(
@@ -70,7 +78,7 @@ def block_lines(
         raise SchemasFound(f"{topic}: is new", topic, ())
     records = Records(block.values, block.ends[:-1].astype(np.int64), block.ends[1:].astype(np.int64) - 1, block.nulls)
     ids = encoding.values.ids_of(records)
-    origin = _origin(block, encoding.table_of(topic))
+    origin = _origin(block, encoding.table_of(topic), _records(block, place, encoding) if wanted.records else None)
     if _is_lines(block, ids, encoding.values) and not (wanted.keys and block.nulls.any()):
         lines = lines_of(partition, bytearray(block.values), block.offsets, block.ends, how)
         return lines if origin is None or lines.rejected else replace(lines, origin=origin)
@@ -148,11 +156,78 @@ def _lines(made: EncodedLines, partition: str, block: Block, origin: Origin | No
     return replace(left, rejected=(*rejected, *left.rejected))
 
 
-def _origin(block: Block, table: Source | None) -> Origin | None:
-    if table is None:
+def _origin(block: Block, table: Source | None, record: pa.Array | None) -> Origin | None:
+    if table is None and record is None:
         return None
-    times = np.where(block.room.flags & HAS_NO_TIME, NO_TIME, block.room.times)
-    return Origin((table,), np.zeros(len(block), np.int32), times)
+    codes = np.full(len(block), -1 if table is None else 0, np.int32)
+    return Origin(() if table is None else (table,), codes, _times(block), record)
+
+
+def _times(block: Block) -> Ints:
+    return np.where(block.room.flags & HAS_NO_TIME, NO_TIME, block.room.times)
+
+
+def _records(block: Block, place: tuple[str, str], encoding: TopicEncoding) -> pa.Array:
+    """Return what the topic has of the records of a block (`RECORD`). Raises SchemasFound."""
+    (partition, topic), size, room = place, len(block), block.room
+    ends = room.key_ends.astype(np.int64)
+    keys = Records(room.keys, ends[:-1], ends[1:], (room.flags & NULL_KEY) != 0)
+    times = _times(block)
+    columns = {
+        "topic": pa.repeat(topic, size),
+        "partition": pa.repeat(pa.scalar(int(partition.rpartition("/")[2]), pa.int32()), size),
+        "offset": pa.array(block.offsets),
+        "key": _key_texts(keys, encoding.keys, topic),
+        "headers": _headers(block),
+        "timestamp": pa.array(times, pa.timestamp("ms", "UTC"), mask=times == NO_TIME).cast(pa.timestamp("us", "UTC")),
+    }
+    return pa.StructArray.from_arrays(list(columns.values()), fields=list(RECORD))
+
+
+def _headers(block: Block) -> pa.Array:
+    """Return the headers of each record, as texts by their names."""
+    room, bounds = block.room, np.zeros(2 * len(block.room.name_ends) + 1, np.int32)
+    bounds[1::2], bounds[2::2] = room.name_ends, room.item_ends
+    every, at = _pieces(room.fields, bounds), np.arange(0, len(bounds) - 1, 2)
+    names = _texts(every.take(pa.array(at)), np.zeros(len(at), np.bool_))
+    return pa.MapArray.from_arrays(
+        pa.array(room.field_ends), names, _texts(every.take(pa.array(at + 1)), room.null_items)
+    )
+
+
+def _pieces(data: Octets, bounds: Places) -> pa.Array:
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
+
+
+def _texts(values: pa.Array, null: Mask) -> pa.Array:
+    """Return bytes as text, those that are no UTF-8 as base64."""
+    try:
+        texts = values.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = pa.array([_text(one) for one in values.to_pylist()], pa.string())
+    return pc.if_else(pa.array(null), None, texts)
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return b64encode(value).decode()
+
+
+def _key_texts(keys: Records, encoding: Encoding, topic: str) -> pa.Array:
+    """Return keys as text: those with a schema as JSON, others as they are. Raises SchemasFound."""
+    ids = encoding.ids_of(keys)
+    _check_known(encoding, ids, topic, "key")
+    offsets = np.append(keys.starts, keys.ends[-1:] if len(keys.ends) else 0).astype(np.int32)
+    texts = _texts(_pieces(keys.text, offsets), keys.null)
+    if not (ids >= 0).any():
+        return texts
+    framed = Records(keys.text, keys.starts, keys.ends, ids < 0)
+    made = encoded.lines_of(framed, encoding, _NO_MEMBERS, np.where(ids < 0, transcode.NULL, ids))
+    lines = pc.utf8_rtrim(_array(made).cast(pa.string()), "\n")
+    return pc.if_else(pa.array(ids >= 0), lines, texts)
 
 
 def begin_of(block: Block, encoding: TopicEncoding, topic: str) -> bytes:

@@ -66,9 +66,9 @@ class SliceFile(File):
         """
         shortening = None if repeated is None else RepeatedMember(*repeated)
         how = LineReading(reading.block_bytes, reading.tolerant, reading.masks, shortening)
-        wanted = Wanted(Shape() if repeated is None else Shape(*repeated), keys)
+        wanted = Wanted(Shape() if repeated is None else Shape(*repeated), keys, reading.records)
         place = (self.path, self.range.topic)
-        blocks = self._blocks(_consumer(self.properties), self.range)
+        blocks = self._blocks(_consumer(self.properties), self.range, headers=reading.records)
         if reading.whole_files and (every := list(blocks)):
             if sum(len(one.values) for one in every) > MOST_BYTES:
                 raise EnvironmentFault(
@@ -106,11 +106,11 @@ class SliceFile(File):
         """The offset before the first one."""
         return self.range.begin - 1
 
-    def _blocks(self, consumer: Consumer, wanted: Range) -> Iterator[Block]:
+    def _blocks(self, consumer: Consumer, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
         if wanted.begin == wanted.end:
             return
         with faults.explained(self._brokers):
-            yield from consumer.read(wanted)
+            yield from consumer.read(wanted, headers=headers)
             topic = cluster_of(self.properties).topics([self.range.topic])[self.range.topic]
         if topic is None:
             raise faults.gone(self.range.topic)

@@ -47,6 +47,7 @@ class Topics:
     known: KnownSchemas = field(default_factory=KnownSchemas)
     defining: frozenset[str] | None = None
     whole_transactions = False
+    has_records = True
     example = "{class: kafka, Kafka_Brokers: [HOST:PORT], topics: [TOPIC]}"
 
     @cached_property

@@ -1,0 +1,255 @@
+"""Records of topics in Avro, plain rows, keys, and what topics have beside values: read from librdkafka's own cluster."""
+
+import decimal
+import io
+import json
+import struct
+import uuid
+
+import fastavro
+import pytest
+from confluent_kafka import Producer
+
+from integrator.contracts.fragments import FILE_SUMMARY, Checkpoint, FileSummary
+from integrator.contracts.written_schema import WrittenSchema
+from integrator.decode.encodings.encoded import Encoding
+from integrator.deliver.kafka.embedded import EmbeddedCluster
+from integrator.errors import ConfigurationError, DataError, SchemasFound, from_wire
+from integrator.librdkafka.cluster import Topic
+from integrator.run.passes.first_pass import first_pass
+from integrator.sources.kafka import slice_file
+from integrator.sources.kafka.block_lines import TopicEncoding
+from integrator.sources.kafka.ranges import Stream
+from integrator.sources.kafka.reader import TopicReader
+from integrator.sources.slices import TaskSlice, rows_of
+from tests.parts import pure
+
+DDL = "create table t(id bigint primary key, v text, price numeric(12,2), at timestamp(6), w float8);"
+GONE = "{action: ColumnProperties, Name: gone, Extra: true, SoftDelete: true}"
+ACTIONS = f"  - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}\n  - {GONE}\n"
+VALUE = {
+    "type": "record",
+    "name": "Value",
+    "namespace": "d.public.t",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "v", "type": ["null", "string"]},
+        {"name": "price", "type": ["null", {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2}]},
+        {"name": "at", "type": ["null", {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}]},
+        {"name": "w", "type": "double"},
+    ],
+}
+SOURCE = {
+    "type": "record",
+    "name": "Source",
+    "namespace": "io.debezium.connector.postgresql",
+    "fields": [
+        *({"name": name, "type": "string"} for name in ("connector", "db", "schema", "table", "sequence")),
+        *({"name": name, "type": "long"} for name in ("ts_ms", "txId", "lsn")),
+    ],
+}
+ENVELOPE = {
+    "type": "record",
+    "name": "Envelope",
+    "namespace": "d.public.t",
+    "fields": [
+        {"name": "before", "type": ["null", VALUE]},
+        {"name": "after", "type": ["null", "d.public.t.Value"]},
+        {"name": "source", "type": SOURCE},
+        {"name": "op", "type": "string"},
+    ],
+}
+KEY = {"type": "record", "name": "Key", "namespace": "d.public.t", "fields": [{"name": "id", "type": "long"}]}
+SCHEMAS = {7: ENVELOPE, 8: VALUE, 9: KEY, 10: "long"}
+KNOWN = {at: WrittenSchema("AVRO", json.dumps(one)) for at, one in SCHEMAS.items()}
+ENCODING = TopicEncoding(Encoding(KNOWN), Encoding(KNOWN, unframed="json or text"))
+
+
+def framed(schema_id, row):
+    out = io.BytesIO()
+    out.write(struct.pack(">bI", 0, schema_id))
+    fastavro.schemaless_writer(out, fastavro.parse_schema(SCHEMAS[schema_id]), row)
+    return out.getvalue()
+
+
+def row(k, v="a"):
+    return {"id": k, "v": v, "price": decimal.Decimal("12.34"), "at": 1_700_000_000_000_001, "w": 0.1}
+
+
+def event(op, lsn, before, after):
+    source = {
+        "connector": "postgresql", "db": "d", "schema": "public", "table": "t", "ts_ms": 1, "txId": lsn, "lsn": lsn,
+        "sequence": json.dumps([str(lsn), str(lsn)], separators=(",", ":")),
+    }  # fmt: skip
+    return framed(7, {"before": before, "after": after, "source": source, "op": op})
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with EmbeddedCluster() as made:
+        yield made
+
+
+@pytest.fixture
+def read(cluster, monkeypatch, tmp_path):
+    """Send records (key, value, headers), and return the rows that they become, and the summary."""
+
+    class Known:
+        def topics(self, names):
+            return {one: Topic("id", 1) for one in names}
+
+    monkeypatch.setattr(slice_file, "cluster_of", lambda _: Known())
+
+    def sent(records, dialect="rows", actions=ACTIONS, encoding=ENCODING, ddl=DDL, more=""):
+        topic = f"d{uuid.uuid4().hex[:10]}.public.t"
+        cluster.create([topic], 1)
+        producer = Producer({"bootstrap.servers": cluster.brokers})
+        for key, value, *headers in records:
+            producer.produce(topic, value, key=key, partition=0, timestamp=1_700_000_000_123, headers=headers)
+        assert producer.flush(10) == 0
+        found = Stream(topic, "id", 0).slice(0, len(records), 1)
+        one = TaskSlice(1, found.path, 1, 0, found.stream, read=True)
+        (tmp_path / "tables.sql").write_text(ddl)
+        channel = tmp_path / "channel.yaml"
+        channel.write_text(
+            "channel: pure\nlocations:\n"
+            f"  src: {{class: kafka, Kafka_Brokers: [localhost], topics: {topic}, dialect: {dialect}{more}}}\n"
+            f"  kaf: {{class: kafka, Kafka_Brokers: [localhost]}}\ntables: [{tmp_path}/tables.sql]\nactions:\n{actions}\n"
+        )
+        made = pure.build(str(channel), "UTC").recipe
+        reader = TopicReader({"bootstrap.servers": cluster.brokers}, encoding)
+        try:
+            batches = list(first_pass(made, Checkpoint(), pure.NOW, reader)(iter([rows_of([one])])))
+        except RuntimeError as error:
+            raise from_wire(str(error)) or error from None
+        every = [each for batch in batches for each in batch.to_pylist()]
+        [note] = [FileSummary.of_json(each["payload"]) for each in every if each["op"] == FILE_SUMMARY]
+        return [json.loads(each["payload"]) for each in every if each["op"] >= 0 and each["topic"] != "dead"], note
+
+    return sent
+
+
+EXPECTED = {"id": 1, "v": "a", "price": 12.34, "at": "2023-11-14T22:13:20.000001", "w": 0.1}
+
+
+@pytest.mark.parametrize("dialect", ["debezium", "auto"])
+def test_events_in_avro(read, dialect):
+    events = [event("c", 1, None, row(1)), event("u", 2, row(1), row(1, None)), event("d", 3, row(1, None), None), None]
+    found, note = read([(None, one) for one in events], dialect)
+    assert [(one["gone"], one["v"]) for one in found] == [(0, "a"), (0, None), (1, None)]
+    assert found[0] == EXPECTED | {"gone": 0}
+    assert note.not_sent["tombstones"] == 1
+
+
+KEYS = {
+    "Avro, a record": framed(9, {"id": 1}),
+    "Avro, one value": framed(10, 1),
+    "JSON, an object": b'{"id":1}',
+    "JSON, one value": b"1",
+    "JSON with its schema": b'{"schema":{"type":"struct","fields":[{"field":"id","type":"int64"}]},"payload":{"id":1}}',
+    "JSON with its schema, one value": b'{"schema":{"type":"int64","optional":false},"payload":1}',
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_record_without_a_value_deletes_the_row_of_its_key(read, key):
+    found, note = read([(KEYS[key], framed(8, row(1))), (KEYS[key], None), (None, None)])
+    assert found == [EXPECTED | {"gone": 0}, {"id": 1, "gone": 1}]
+    assert note.not_sent["tombstones"] == 1  # the one without a key
+
+
+def test_a_text_is_the_key_of_a_table_whose_key_is_text(read):
+    found, _ = read([(b"ab", None), (b'"ab"', None)], ddl="create table t(id text primary key, v text);")
+    assert found == [{"id": "ab", "gone": 1}] * 2
+
+
+def test_one_value_is_no_key_of_several_columns(read):
+    with pytest.raises(DataError, match="the key of a deleted row is one value, and table t has the key columns id, v"):
+        read([(b"1", None)], ddl="create table t(id int, v int, primary key (id, v));")
+
+
+ROWS = {
+    "Avro": framed(8, row(1)),
+    "JSON": b'{"id":1,"v":"a","price":"BNI=","at":1700000000000001,"w":0.1}',
+    "JSON with its schema": json.dumps(
+        {
+            "schema": {
+                "type": "struct",
+                "fields": [
+                    {"field": "price", "type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}},
+                    {"field": "at", "type": "int64", "name": "io.debezium.time.MicroTimestamp"},
+                ],
+            },
+            "payload": {"id": 1, "v": "a", "price": "BNI=", "at": 1_700_000_000_000_001, "w": 0.1},
+        }
+    ).encode(),
+}  # fmt: skip
+
+
+def test_rows_of_several_encodings_in_one_topic(read):
+    found, _ = read([(None, one) for one in ROWS.values()])
+    assert found == [EXPECTED | {"gone": 0}] * len(ROWS)
+
+
+WRONG = {
+    "cut off": (framed(8, row(1))[:-3], r"/0:0: byte 23: it ends before its schema does"),
+    "longer than its schema": (framed(8, row(1)) + b"x", r"/0:0: byte 31: it goes on after its schema ends"),
+    "not framed": (b"\0ab", "expected a row"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_with_a_record(read, case):
+    value, text = WRONG[case]
+    with pytest.raises(DataError, match=text):
+        read([(None, value)])
+    tolerant = read(
+        [(None, value), (None, framed(8, row(2)))],
+        actions=f"{ACTIONS}\nerrors: {{tolerance: all, deadletterqueue.topic.name: dead}}",
+    )
+    assert ([one["id"] for one in tolerant[0]], tolerant[1].rejected) == ([2], 1)
+
+
+def test_a_schema_that_is_not_known_is_asked_for_and_one_that_is_lost_is_an_error(read):
+    value = b"\0" + struct.pack(">I", 99) + b"\2"
+    with pytest.raises(SchemasFound) as found:
+        read([(None, value)])
+    assert found.value.ids == (99,)
+    lost = TopicEncoding(Encoding(KNOWN, frozenset({99})), Encoding(KNOWN))
+    with pytest.raises(DataError, match=r"/0:0: its schema, 99, cannot be read: the registry does not have it"):
+        read([(None, value)], encoding=lost)
+
+
+ASKED = {
+    "topic": "{hvr_cap_topic}",
+    "offset": "{hvr_cap_offset}",
+    "partition": "{hvr_cap_partition}",
+    "key": "{hvr_cap_record_key}",
+    "header": "{hvr_cap_header trace}",
+    "at": "{hvr_cap_record_tstamp %[utc] %Y-%m-%d}",
+}
+
+
+def test_keys_headers_and_times_in_expressions(read):
+    columns = "".join(
+        f"  - {{action: ColumnProperties, Name: {name}, Extra: true, Datatype: text, IntegrateExpression: '{text}'}}\n"
+        for name, text in ASKED.items()
+    )
+    records = [
+        (framed(9, {"id": 5}), b'{"id":1}', ("trace", b"t0"), ("trace", b"t1")),
+        (b"\xff", b'{"id":2}', ("other", b"x")),
+        (None, b'{"id":3}', ("trace", None)),
+    ]
+    found, _ = read(records, actions=ACTIONS + columns, ddl="create table t(id int primary key);")
+    assert found[0].pop("topic").endswith(".public.t")
+    assert [{name: one[name] for name in ASKED if name != "topic"} for one in found] == [
+        {"offset": "0", "partition": "0", "key": '{"id":5}', "header": "t1", "at": "2023-11-14"},
+        {"offset": "1", "partition": "0", "key": "/w==", "header": None, "at": "2023-11-14"},
+        {"offset": "2", "partition": "0", "key": None, "header": None, "at": "2023-11-14"},
+    ]
+
+
+def test_files_have_no_records(tmp_path):
+    asks = "  - {action: ColumnProperties, Name: o, Extra: true, Datatype: bigint, IntegrateExpression: '{hvr_cap_offset}'}\n"
+    with pytest.raises(ConfigurationError, match="substitutions of a topic's record need a source of class kafka"):
+        pure.recipe(tmp_path, DDL, ACTIONS + asks)
