@@ -34,6 +34,9 @@ def is_read(topic: str, topics: Sequence[str]) -> bool:
 def _topic(given: str) -> str:
     """Return an entry of `topics`. Raises ValueError for what is neither a name nor a regular expression."""
     if not is_pattern(given):
+        if "," in given:
+            listed = ", ".join(one.strip() for one in given.split(",") if one.strip())
+            raise ValueError(f"{given!r} is several topics in one text; write [{listed}]")
         if not re.match(patterns.TOPIC, given):
             raise ValueError(
                 f"{given!r} is no topic: it has 1 to 249 of a-z A-Z 0-9 . _ -; a regular expression begins with ^"

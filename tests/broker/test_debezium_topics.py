@@ -56,4 +56,4 @@ def test_the_commands_of_the_page_show_what_it_says(real_broker, registry_server
     assert done.returncode == 0, done.stdout
     expected = [here(line) for block in blocks("text") for line in block.splitlines()]
     assert [line for line in expected if line not in done.stdout] == [], done.stdout
-    assert len(expected) == 5
+    assert len(expected) == 6
