@@ -110,7 +110,9 @@ def _definitions(options: Options) -> tuple[Definition, str, list[str]]:
     if dialect is None:
         dialect, is_told = _dialect_of(options.definitions)
         if not is_told:
-            notes.append(f"whose SQL {options.definitions} is cannot be told from it: it is read as {dialect}")
+            notes.append(
+                f"it is not clear from {options.definitions} which database's SQL it is: it is read as {dialect}"
+            )
     return tables.read(str(options.definitions), dialect, declared=True), dialect, notes
 
 

@@ -32,7 +32,7 @@ _OTHERS = {"route.by.field": "a table has one topic: Integrate Topic"} | dict.fr
     ("drop.fields.header.name", "drop.fields.from.key", "drop.fields.keep.schema.compatible"),
     "what it drops is sent, until {action: ColumnProperties, Name: …, Absent: true} leaves it out",
 )
-_COMMIT = "it is the time of the commit, for what is sent again is the same"
+_COMMIT = "it is the time of the commit, so that what is sent again is the same"
 
 
 def import_flattening(

@@ -94,7 +94,9 @@ def test_transactions_that_topics_divide_are_refused(tmp_path):
         ConfigurationError, match=r"hvr_tx_countdown. cannot be counted: the topics that are read divide"
     ):
         made(tmp_path, actions=count)[1]()
-    with pytest.raises(ConfigurationError, match="TRANSACTION cannot be: the topics that are read divide transactions"):
+    with pytest.raises(
+        ConfigurationError, match="TRANSACTION is not possible: the topics that are read divide transactions"
+    ):
         made(tmp_path, kafka=", Kafka_Message_Bundling: TRANSACTION")[1]()
 
 
