@@ -55,8 +55,8 @@ def _with_table(given: str) -> str:
         groups = re.compile(given).groupindex
     except re.error as error:
         raise ValueError(f"{given!r} is no regular expression: {error}") from None
-    if "table" not in groups or not groups.keys() <= {"table", "schema"}:
-        raise ValueError(f"{given!r} needs the group (?P<table>…), and may have (?P<schema>…)")
+    if "table" not in groups or not groups.keys() <= {"table", "schema", "database"}:
+        raise ValueError(f"{given!r} needs the group (?P<table>…), and may have (?P<schema>…) and (?P<database>…)")
     return given
 
 
@@ -98,8 +98,9 @@ class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
     table_of_topic: Annotated[str, AfterValidator(_with_table)] | None = Field(
         None,
         description="A regular expression for the names of topics whose records name no table, with the groups table "
-        "and, if need be, schema: ^prod-(?P<table>.+)$. By default the part after the last dot is the table, and of "
-        "three or more parts the one before it the schema; the only table of a channel has the records of its topic.",
+        "and, if need be, schema and database: ^prod-(?P<table>.+)$. By default the part after the last dot is the "
+        "table, and of three or more parts the one before it is the schema; the only topic of a channel with one table "
+        "has the records of that.",
     )
     start: Literal["earliest", "latest", "group"] | AwareDatetime = Field(
         "earliest",

@@ -220,6 +220,68 @@ def test_a_schema_that_is_not_known_is_asked_for_and_one_that_is_lost_is_an_erro
         read([(None, value)], encoding=lost)
 
 
+def test_text_and_bytes_are_the_value_of_a_column(read):
+    for unframed, expected in (("text", '{"a\n'), ("bytes", "eyJhCg==")):
+        encoding = TopicEncoding(Encoding(framed=False, unframed=unframed))
+        found, _ = read([(None, b'{"a\n')], encoding=encoding, ddl="create table t(value text primary key);")
+        assert found == [{"value": expected, "gone": 0}]
+
+
+def test_a_schema_in_a_file_needs_no_registry(read):
+    encoding = TopicEncoding(Encoding(framed=False, unframed=KNOWN[8]))
+    found, _ = read([(None, framed(8, row(1))[5:])], encoding=encoding)
+    assert found == [EXPECTED | {"gone": 0}]
+
+
+OPEN = {
+    "type": "record",
+    "name": "OpenCDC",
+    "fields": [
+        {"name": "operation", "type": "string"},
+        {"name": "metadata", "type": {"type": "map", "values": "string"}},
+        {"name": "key", "type": ["null", "bytes"]},
+        {
+            "name": "payload",
+            "type": {
+                "type": "record",
+                "name": "Change",
+                "fields": [{"name": "before", "type": ["null", "bytes"]}, {"name": "after", "type": ["null", "bytes"]}],
+            },
+        },
+    ],
+}
+
+
+def test_opencdc_in_avro(read, monkeypatch):
+    monkeypatch.setitem(SCHEMAS, 11, OPEN)
+    encoding = TopicEncoding(Encoding({11: WrittenSchema("AVRO", json.dumps(OPEN))}))
+
+    def record(operation, before, after):
+        images = {"before": before, "after": after}
+        return framed(
+            11, {"operation": operation, "metadata": {"opencdc.collection": "t"}, "key": b'{"id":1}', "payload": images}
+        )
+
+    rows = [record("create", None, b'{"id":1,"v":"a"}'), record("delete", b'{"id":1,"v":"a"}', None)]
+    for dialect in ("opencdc", "auto"):
+        found, _ = read([(None, one) for one in rows], dialect, encoding=encoding)
+        assert [(one["id"], one["gone"]) for one in found] == [(1, 0), (1, 1)]
+
+
+def test_types_of_schemas_that_are_referred_to(read, monkeypatch):
+    item = {"type": "record", "name": "d.Item", "fields": [{"name": "n", "type": "int"}]}
+    outer = {
+        "type": "record",
+        "name": "d.Row",
+        "fields": [{"name": "id", "type": "long"}, {"name": "v", "type": "d.Item"}],
+    }
+    whole = {**outer, "fields": [outer["fields"][0], {"name": "v", "type": item}]}
+    monkeypatch.setitem(SCHEMAS, 12, whole)
+    written = WrittenSchema("AVRO", json.dumps(outer), (("d.Item", json.dumps(item)),))
+    found, _ = read([(None, framed(12, {"id": 1, "v": {"n": 2}}))], encoding=TopicEncoding(Encoding({12: written})))
+    assert found == [{"id": 1, "v": '{"n":2}', "gone": 0}]
+
+
 ASKED = {
     "topic": "{hvr_cap_topic}",
     "offset": "{hvr_cap_offset}",

@@ -7,10 +7,9 @@ JSON, text, bytes, or of the schema that the location names.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -139,7 +138,7 @@ def lines_of(records: Records, encoding: Encoding, shape: Shape, ids: Ints) -> E
         reasons[row] = refused.get(place) or f"byte {byte}: {REASONS[int(written.fault[row])]}"
     left_out = None
     if shape.schema is not None:
-        values = [json.dumps(one.schema, ensure_ascii=False).encode() for one in programs]
+        values = [one.schema_text for one in programs]
         codes = np.where(np.isin(of, [at for at, one in enumerate(programs) if one.schema]), of, -1)
         left_out = LeftOut(values, codes.astype(np.int32), shape.at)
     return EncodedLines(written.data, written.ends, left_out, reasons)
@@ -162,5 +161,11 @@ def _program(encoding: Encoding, shape: Shape, schema: int) -> Program:
         raise SchemaRefused(REASONS[NO_FRAME])
     engine = transcode.TEXT if schema == AS_TEXT else _PLAIN[encoding.unframed]
     if shape.always:
-        return between(engine, f'{{"{shape.schema}":null,"{shape.member}":'.encode(), b"}")
-    return between(engine, *((b"", b"") if engine == transcode.JSON else (f'{{"{VALUE}":'.encode(), b"}")))
+        return _between(engine, f'{{"{shape.schema}":null,"{shape.member}":'.encode(), b"}")
+    return _between(engine, *((b"", b"") if engine == transcode.JSON else (f'{{"{VALUE}":'.encode(), b"}")))
+
+
+@lru_cache(maxsize=64)
+def _between(engine: int, before: bytes, after: bytes) -> Program:
+    """Return as `between`, the same program each time."""
+    return between(engine, before, after)

@@ -6,9 +6,10 @@ them. https://kafka.apache.org/41/javadoc/org/apache/kafka/connect/json/JsonConv
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,11 @@ class Program:
     moved: Ints
     literals: bytes
     schema: Connect
+
+    @cached_property
+    def schema_text(self) -> bytes:
+        """The schema as JSON."""
+        return json.dumps(self.schema, ensure_ascii=False).encode()
 
 
 class Emitter:

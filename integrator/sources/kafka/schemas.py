@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from integrator.decode.encodings.encoded import Encoding, Records, Unframed
 from integrator.decode.encodings.program import SchemaRefused
 from integrator.decode.encodings.shelf import program_of
 from integrator.engine.gather import NULL_KEY
-from integrator.errors import ConfigurationError, EnvironmentFault, SchemasFound
+from integrator.errors import ConfigurationError, EnvironmentFault, RegistryAway, SchemasFound, SourceAway
 from integrator.librdkafka.blocks import Block
 from integrator.librdkafka.cluster import Cluster, cluster_of
 from integrator.librdkafka.consumer import Consumer
@@ -116,7 +117,8 @@ class Discovery:
     def with_ids(self, known: KnownSchemas, found: SchemasFound) -> KnownSchemas:
         """Return what is known, and the schemas that records were found to have. Raises IntegratorError."""
         client = self._client(found)
-        asked = {one: client.by_id(one) for one in found.ids}
+        with _away():
+            asked = {one: client.by_id(one) for one in found.ids}
         there = {one: schema for one, schema in asked.items() if schema is not None}
         return replace(known, by_id={**known.by_id, **there}, lost=known.lost | (asked.keys() - there.keys()))
 
@@ -149,7 +151,9 @@ class Discovery:
         """Return the schema of a subject's latest version, and note it by its id; None where there is none."""
         if self.registry is None:
             return None
-        latest = self._client("").latest(subject)
+        client = self._client("")
+        with _away():
+            latest = client.latest(subject)
         if latest is None:
             return None
         schemas[latest[0]] = latest[1]
@@ -191,6 +195,15 @@ class Discovery:
             return None
         schema = record.get("schema") if isinstance(record, dict) and set(record) == {"schema", "payload"} else None
         return schema if isinstance(schema, dict) else None
+
+
+@contextmanager
+def _away() -> Iterator[None]:
+    """Raise SourceAway where the registry does not answer: the cycle is sent again later."""
+    try:
+        yield
+    except RegistryAway as error:
+        raise SourceAway(str(error)) from None
 
 
 def _connect(schema: WrittenSchema, place: str) -> Connect:

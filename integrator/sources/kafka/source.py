@@ -15,12 +15,12 @@ from integrator.channel.registry_access import access_of
 from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern, is_read
 from integrator.decode.encodings.program import SchemaRefused
 from integrator.decode.encodings.shelf import program_of
-from integrator.errors import ConfigurationError, SchemasFound
+from integrator.errors import ConfigurationError, SchemasFound, SourceAway
 from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
 from integrator.sources.contract import Feed, Opening, Problems
 from integrator.sources.kafka import faults, schemas
-from integrator.sources.kafka.block_lines import TABLE_OF_TOPIC, TopicEncoding
+from integrator.sources.kafka.block_lines import BY_PARTS, TopicEncoding
 from integrator.sources.kafka.feed import CommittedOffsets
 from integrator.sources.kafka.listing import SLICE_BYTES, Start, TopicListing, check_reachable
 from integrator.sources.kafka.reader import TopicReader
@@ -73,17 +73,25 @@ class Topics:
         """How the table of records that name none is in the name of their topic; None where they are of one table."""
         location = self.location
         alone = len(location.topics) == 1 and not is_pattern(location.topics[0]) and not location.table_of_topic
-        return None if location.table or alone else location.table_of_topic or TABLE_OF_TOPIC
+        return None if location.table or alone else location.table_of_topic or BY_PARTS
 
     def known_in(self, state: Path) -> Topics:
         """Return the source with the schemas that its state directory keeps. Raises EnvironmentFault."""
         return replace(self, known=schemas.read(state))
 
     def defines(self, *topics: str) -> Topics:
-        """Return the source with the schemas of all topics that are there now. Raises IntegratorError."""
-        with faults.explained(lambda: self.properties["bootstrap.servers"]):
-            there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
-        known = self.with_topics(there).known
+        """Return the source with the schemas of all topics that are there now. Raises IntegratorError.
+
+        Where brokers or registry do not answer, it has those that are known, if any are.
+        """
+        try:
+            with faults.explained(lambda: self.properties["bootstrap.servers"]):
+                there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
+            known = self.with_topics(there).known
+        except SourceAway:
+            if not self.known.topics:
+                raise
+            known = self.known
         return replace(self, known=known, defining=frozenset(known.topics))
 
     def with_topics(self, topics: Sequence[str]) -> Topics:
@@ -94,7 +102,7 @@ class Topics:
         """Return the tables that the known schemas define, by their names in the channel."""
         found: dict[str, Table] = {}
         for topic, one in sorted(self.known.topics.items()):
-            owner = TopicEncoding(table=self.location.table_of_topic or TABLE_OF_TOPIC).table_of(topic)
+            owner = TopicEncoding(table=self.location.table_of_topic or BY_PARTS).table_of(topic)
             named = (owner.schema, owner.name) if owner else (None, topic)
             table = one.value and connect.table_of(one.value, one.key, named)
             if table:
