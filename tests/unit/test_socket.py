@@ -464,7 +464,7 @@ def test_each_senders_transactions_go_on_in_its_own_segments(tmp_path):
 
 CHANNELS = [
     ("{class: socket, dialect: hvr}", "either listen or connect is needed"),
-    ("{class: socket, dialect: hvr, listen: '0.0.0.0:7010'}", "whoever reaches 0.0.0.0 could send changes"),
+    ("{class: socket, dialect: hvr, listen: '0.0.0.0:7010'}", "anyone who can reach 0.0.0.0 could send changes"),
     ("{class: socket, dialect: hvr, listen: 'localhost:99999'}", "a port is 0 to 65535"),
     ("{class: socket, dialect: hvr, listen: '127.0.0.1:1', tls: {}}", "to listen with TLS, a certificate is needed"),
     ("{class: socket, dialect: hvr, connect: 'h:1', secret: x}", "with `connect` no hello is received"),

@@ -162,7 +162,7 @@ class Discovery:
     def _sampled(self, topic: str, schemas: dict[int, WrittenSchema]) -> TopicSchemas | None:
         """Return the schemas of a topic's first record that has a value; None where there is none."""
         with faults.explained(lambda: self.properties["bootstrap.servers"]):
-            for block in _some_blocks(cluster_of(self.properties), self.properties, topic):
+            for _, block in some_blocks(cluster_of(self.properties), self.properties, topic):
                 values = Records(
                     block.values, block.ends[:-1].astype(np.int64), block.ends[1:].astype(np.int64) - 1, block.nulls
                 )
@@ -213,8 +213,8 @@ def _connect(schema: WrittenSchema, place: str) -> Connect:
         raise ConfigurationError(f"{place}: its schema cannot be read: {error}") from None
 
 
-def _some_blocks(cluster: Cluster, properties: Mapping[str, str], topic: str) -> Iterator[Block]:
-    """Yield blocks of the first and the last records of a topic's partitions."""
+def some_blocks(cluster: Cluster, properties: Mapping[str, str], topic: str) -> Iterator[tuple[Range, Block]]:
+    """Yield blocks of the first and the last records of a topic's partitions, each with the range that it is of."""
     found = cluster.topics([topic])[topic]
     if found is None:
         return
@@ -225,7 +225,8 @@ def _some_blocks(cluster: Cluster, properties: Mapping[str, str], topic: str) ->
         for _, one in partitions:
             begin, end = low[topic, one], stable[topic, one]
             for first, last in ((begin, min(end, begin + _LOOKED_AT)), (max(begin, end - _LOOKED_AT), end)):
+                wanted = Range(topic, one, first, last)
                 if first < last:
-                    yield from consumer.read(Range(topic, one, first, last))
+                    yield from ((wanted, block) for block in consumer.read(wanted))
     finally:
         consumer.close()
