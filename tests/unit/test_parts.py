@@ -201,6 +201,24 @@ def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
             check_acknowledged(0, reports, Checkpoint(), MOMENT, 0.5)
 
 
+def test_a_stream_stands_where_the_last_of_its_slices_ends_in_whichever_order_they_were_read():
+    def at(ordinal, tx):
+        place = f"{tx}|{0:016}"
+        return StreamSummary(ordinal, f"t/{ordinal}", OpenTransaction(place, 1), PositionRange("hvr", place, place))
+
+    first = FileSummary(9, 3, {"a": at(9, f"{7:020}"), "b": at(2, f"{1:020}")}, {}, files=6)
+    other = FileSummary(4, 1, {"b": at(4, f"{2:020}")}, {})
+    cycle = check_acknowledged(0, [report(1, 1, summaries=(first, other))], Checkpoint(), MOMENT, 0.5)
+    assert (cycle.files, cycle.checkpoint.ordinal) == (7, 9)
+    assert {name: one.tx for name, one in cycle.checkpoint.streams.items()} == {
+        "a": f"{7:020}|{0:016}",
+        "b": f"{2:020}|{0:016}",
+    }
+    wrong = FileSummary(4, 1, {"b": at(4, f"{1:020}")}, {}, path="t/3")
+    with pytest.raises(DataError, match=r"t/4: its first change is at .* which is not after"):
+        check_acknowledged(0, [report(1, 1, summaries=(first, wrong))], Checkpoint(), MOMENT, 0.5)
+
+
 def test_reports_and_errors_cross_processes_as_text():
     note = FileSummary(1, 2, ending(1, OpenTransaction("A", 1, since_start=True)), {"x": 1})
     sent = report(1, 1, summaries=(note,))
