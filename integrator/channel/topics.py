@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -22,9 +23,20 @@ def is_pattern(topic: str) -> bool:
     return topic.startswith("^")
 
 
+def is_read(topic: str, topics: Sequence[str]) -> bool:
+    """Return whether names and patterns, as `topics` has them, have a topic read."""
+    return any(
+        re.fullmatch(one, topic) is not None and not topic.startswith("__") if is_pattern(one) else one == topic
+        for one in topics
+    )
+
+
 def _topic(given: str) -> str:
     """Return an entry of `topics`. Raises ValueError for what is neither a name nor a regular expression."""
     if not is_pattern(given):
+        if "," in given:
+            listed = ", ".join(one.strip() for one in given.split(",") if one.strip())
+            raise ValueError(f"{given!r} is several topics in one text; write [{listed}]")
         if not re.match(patterns.TOPIC, given):
             raise ValueError(
                 f"{given!r} is no topic: it has 1 to 249 of a-z A-Z 0-9 . _ -; a regular expression begins with ^"

@@ -35,7 +35,7 @@ def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> N
     divided = "the topics that are read divide transactions among partitions"
     if scope.layout.bundling.mode == "TRANSACTION":
         report = scope.problems.at_location(scope.kafka)
-        report("Kafka_Message_Bundling", f"TRANSACTION cannot be: {divided}; say ROW, CHANGE or THRESHOLD")
+        report("Kafka_Message_Bundling", f"TRANSACTION is not possible: {divided}; use ROW, CHANGE or THRESHOLD")
     for table in tables:
         if any(depends_on(parts, "transaction") for parts in table.expressions):
             text = f"{{hvr_tx_countdown}} cannot be counted: {divided}; leave it out"

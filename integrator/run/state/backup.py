@@ -64,7 +64,7 @@ def export(state: State, channel: str, file: Path, *, replace: bool = False) -> 
     """
     if file.exists() and not replace:
         raise EnvironmentFault(
-            f"{file}: is there already, perhaps a backup; give another name, or say --replace, with which it is lost"
+            f"{file}: is there already, perhaps a backup; give another name, or give --replace, which overwrites it"
         )
     committed = SparkCheckpoint(Path(state.spark_checkpoint)).committed()
     if not committed:
@@ -162,8 +162,8 @@ def restore(state: State, channel: str, file: Path, *, replace: bool) -> Backup:
         there = [name for name in _PROGRESS if _has_files(state.path / name)]
         if there and not replace and not (state.path / IMPORTING).exists():
             raise EnvironmentFault(
-                f"{state.path}: has {', '.join(there)} of channel {channel}; import into an empty directory, or say "
-                "--replace: what is there is lost then"
+                f"{state.path}: has {', '.join(there)} of channel {channel}; import into an empty directory, or give "
+                "--replace, which removes what is there"
             )
         _remove(unpacked)
         backup = _unpack(file, unpacked, channel)
