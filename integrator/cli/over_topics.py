@@ -181,7 +181,7 @@ def _lines(found: Sequence[Sampled], tables: Sequence[Table]) -> Iterator[str]:
         yield f"  table {table.name}: {counted(len(table.columns), 'column')}, {key}"
     unread = [f"    {one.topic}: {one.problem}" for one in found if one.problem]
     if unread:
-        yield "  Topics that the channel does not read:"
+        yield "  Topics that the channel does not read (it names the others one by one):"
         yield from unread
 
 

@@ -129,6 +129,70 @@ def test_passwords_are_in_no_channel(init, topics, tmp_path, name):
     assert "pl4nted" not in done.out + done.err + (file.read_text() if file.exists() else "")
 
 
+@pytest.fixture
+def kept(command, real_broker, tmp_path, monkeypatch):
+    """Import a connector that stays; return the channel."""
+
+    def run(**properties):
+        config = {
+            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+            "producer.override.bootstrap.servers": real_broker.servers,
+            **{key.replace("_", "."): value for key, value in properties.items()},
+        }
+        (tmp_path / "connector.json").write_text(json.dumps({"config": config}))
+        file = tmp_path / "kept.yaml"
+        done = command("import", "debezium", tmp_path / "connector.json", "--keep-connector", "--channel", file)
+        assert done.code == 0, done.out + done.err
+        monkeypatch.chdir(tmp_path)
+        return file
+
+    return run
+
+
+def test_the_topics_of_a_connector_that_stays_are_read(kept, real_broker, registry_server, integrate_once, name):
+    connector = Connector(real_broker, registry_server, name)
+    connector.create("orders")
+    connector.send("orders", "c", None, row(1))
+    connector.send("orders", "d", row(1), None)
+    avro = "io.confluent.connect.avro.AvroConverter"
+    file = kept(
+        topic_prefix=name,
+        key_converter=avro,
+        value_converter=avro,
+        value_converter_schema_registry_url=registry_server.url,
+    )
+    integrate_once(file)
+    found = kafka_io.read_all(real_broker.servers, [f"{name}-out.orders"])
+    assert [(one["id"], one["op_val"]) for one in (json.loads(one.value)["payload"] for one in found)] == [
+        (1, 1),
+        (1, 0),
+    ]
+
+
+def test_the_flattened_rows_of_a_connector_that_stays_are_read(kept, real_broker, integrate_once, name):
+    producer, topic = Producer({"bootstrap.servers": real_broker.servers}), f"{name}.public.notes"
+    real_broker.create([topic], 1)
+    fields = [field for field in WITH_SCHEMA["schema"]["fields"] if field["field"] == "id"]
+    key = json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": {"id": 1}})
+    producer.produce(topic, json.dumps(WITH_SCHEMA), key=key)
+    producer.produce(topic, None, key=key)
+    assert producer.flush(30) == 0
+    json_converter = "org.apache.kafka.connect.json.JsonConverter"
+    file = kept(
+        topic_prefix=name,
+        key_converter=json_converter,
+        value_converter=json_converter,
+        transforms="u",
+        transforms_u_type="io.debezium.transforms.ExtractNewRecordState",
+    )
+    integrate_once(file)
+    found = kafka_io.read_all(real_broker.servers, [f"{name}-out.notes"])
+    assert [(one["id"], one["op_val"]) for one in (json.loads(one.value)["payload"] for one in found)] == [
+        (1, 1),
+        (1, 0),
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
