@@ -36,7 +36,7 @@ from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables
 from integrator.plan.ends import AnySource, adds_columns, check_environment, ends_of
 from integrator.plan.identity import check_names, in_database
-from integrator.plan.kafka import Client, KafkaSettings, kafka_settings
+from integrator.plan.kafka import Client, KafkaSettings, kafka_settings, with_properties
 from integrator.plan.layout import layout_of
 from integrator.plan.notes import notes_of, notes_of_added, notes_of_compaction, notes_of_deletes, notes_of_partitions
 from integrator.plan.parameters import ChannelScope, absent_tables
@@ -79,7 +79,7 @@ def build(
     loaded = loading.load(file, run or RunOptions(), tuple(DIALECTS))
     channel, problems = loaded.channel, Problems(loaded.source, loaded.removed)
     problems.extend(loaded.problems)
-    changes = known_sources(channel)
+    changes = with_properties(channel, known_sources(channel), problems, client)
     definitions = read_tables(channel, problems)
     if not channel.tables:
         changes, defined = defined_tables(changes, problems)

@@ -40,7 +40,7 @@ from integrator.run.state.marks import KEPT_CYCLES
 from integrator.run.state.shards import CycleShards
 from integrator.sources import stream as slices
 from integrator.sources.contract import Feed, Opening
-from integrator.sources.slices import SliceListing
+from integrator.sources.slices import Limit, SliceListing
 
 SUCCESSOR_WAIT_S = 60.0
 """How long a successor waits for what a killed process left running."""
@@ -71,7 +71,7 @@ class Job:
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
         journal = consistency.check(self.state)
-        there = self._listing().slices(journal.ends)
+        there = self._listing().slices(journal.ends, Limit(most=1))
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES))
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())

@@ -5,6 +5,7 @@ import pytest
 from integrator import plan
 from integrator.channel.load import RunOptions
 from integrator.channel.topics import TopicsLocation
+from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError
 from integrator.plan.source import change_sources
 
@@ -19,7 +20,7 @@ def made(tmp_path, source=SOURCE, actions="", kafka=""):
         f"  kaf: {{class: kafka, Kafka_Brokers: [k2]{kafka}}}\ntables: [t.sql]\nactions: [{actions}]\n"
     )
     run = RunOptions()
-    return run, lambda: plan.build(str(file), "UTC", run)
+    return run, lambda **more: plan.build(str(file), "UTC", run, **more)
 
 
 WRONG = {
@@ -103,6 +104,47 @@ def test_transactions_that_topics_divide_are_refused(tmp_path):
 def test_acks_one_of_conduit_is_answered(tmp_path):
     action = "{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: acks=one}"
     with pytest.raises(ConfigurationError, match=r"acks=one, of Conduit, is acks=1 here"):
+        made(tmp_path, actions=action)[1]()
+
+
+def properties(value, group="src"):
+    return f"{{action: Environment, group: {group}, Name: HVR_KAFKA_PROPERTY, Value: '{value}'}}"
+
+
+def test_properties_of_librdkafka_are_those_of_the_location_that_is_named(tmp_path):
+    actions = f"{properties('socket.timeout.ms=7000;receive.buffer.bytes=-1')}, {properties('linger.ms=5', 'kaf')}"
+    found = made(tmp_path, actions=actions)[1]()
+    read, sent = found.changes.reader.properties, found.recipe.send.producer
+    assert (read["socket.timeout.ms"], read["socket.receive.buffer.bytes"]) == ("7000", "0")
+    assert (sent["linger.ms"], sent.get("socket.timeout.ms")) == ("5", None)
+    assert dict(found.changes.listing("").properties) == dict(read)
+    everywhere = made(tmp_path, actions=properties("linger.ms=5", "'*'"))[1]()  # as before there were such sources
+    assert "linger.ms" not in everywhere.changes.reader.properties
+
+
+WRONG_PROPERTIES = {
+    "isolation.level=read_uncommitted": "isolation.level is set by the source itself; leave it out",
+    "fetch.message.max.bytes=5": "fetch.message.max.bytes is set by the source itself",
+    "bootstrap.servers=k": "bootstrap.servers cannot be set here: use Kafka_Brokers",
+    "linger.ms=5": "linger.ms is a producer's, and does nothing at 'src'",
+    "ssl.key.password=x": "ssl.key.password does nothing without TLS",
+    "socket.timeout": "holds an entry that is no property",
+    "socket.timeout.ms=70 s": "socket.timeout.ms=70 s is no number; write socket.timeout.ms=70000",
+    "sockt.timeout.ms=7": "sockt.timeout.ms is no property of librdkafka",
+}
+
+
+@pytest.mark.parametrize("value", WRONG_PROPERTIES)
+def test_properties_that_a_source_does_not_take(value, tmp_path):
+    access = "Kafka_Authentication_Method: USER_PASS, Stream_User: u, Stream_Password: s3cr3t-word"
+    with pytest.raises(ConfigurationError) as raised:
+        made(tmp_path, f"{SOURCE}, {access}", properties(value))[1](client=refused)
+    assert f"$.actions[0].Value: HVR_KAFKA_PROPERTY: {WRONG_PROPERTIES[value]}" in str(raised.value)
+
+
+def test_other_variables_do_nothing_at_a_source(tmp_path):
+    action = "{action: Environment, group: src, Name: HVR_KAFKA_RATE_LIMIT, Value: '5'}"
+    with pytest.raises(ConfigurationError, match="Value does nothing at 'src'"):
         made(tmp_path, actions=action)[1]()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -40,12 +40,13 @@ class Topics:
     """Topics of a Kafka cluster; each slice is a range of one partition.
 
     known: what is known of their schemas. defining: the topics whose schemas define tables; None where definitions are
-    in files.
+    in files. extra: librdkafka's properties beside those of the location.
     """
 
     location: TopicsLocation
     known: KnownSchemas = field(default_factory=KnownSchemas)
     defining: frozenset[str] | None = None
+    extra: Mapping[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     whole_transactions = False
     has_records = True
     example = "{class: kafka, Kafka_Brokers: [HOST:PORT], topics: [TOPIC]}"
@@ -58,7 +59,7 @@ class Topics:
     def _made(self, report: Report) -> dict[str, str]:
         location = self.location
         access = kafka_access.access_properties(location, report, location.directory)
-        return {**QUIET, "bootstrap.servers": brokers.bootstrap(location.Kafka_Brokers), **access}
+        return {**QUIET, "bootstrap.servers": brokers.bootstrap(location.Kafka_Brokers), **access, **self.extra}
 
     @property
     def reader(self) -> TopicReader:
