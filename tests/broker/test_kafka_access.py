@@ -161,14 +161,17 @@ def test_init_is_let_in_by_a_clients_properties_and_writes_no_password(
     (tmp_path / "client.properties").write_text(
         f"bootstrap.servers={guarded.place('SECURE')}\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
         f"sasl.jaas.config={login}\nssl.truststore.type=PEM\nssl.truststore.location={guarded.authority}\n"
+        "ssl.endpoint.identification.algorithm=https\nmax.poll.records=5\n"
     )
     given = ("--from-topic", f"{name}.notes", "--command-config", "client.properties")
     done = command("init", *given, "--channel", "made.yaml")
     assert done.code == 0, done.out + done.err
     assert "give it in the environment as KAFKA_JAAS" in done.out
+    assert "max.poll.records: ignored, because it does not say how brokers are reached" in done.out
     text = (tmp_path / "made.yaml").read_text()
     assert PASSWORD not in text + done.out + done.err
     assert text.count("${KAFKA_JAAS}") == 2
+    assert text.count("ssl.endpoint.identification.algorithm=https") == 2
     monkeypatch.setenv("KAFKA_JAAS", login)
     integrate_once(tmp_path / "made.yaml")
     [sent] = kafka_io.read_all(guarded.kraft.servers, ["made.notes"])

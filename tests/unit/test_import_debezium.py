@@ -204,6 +204,8 @@ KEPT = [
     # access of both locations
     ({"producer.override.security.protocol": "SSL"}, None, "Kafka_Tls: true, topics:"),
     ({"producer.override.security.protocol": "SSL"}, None, "    Kafka_Tls: true\n"),
+    ({"producer.override.ssl.endpoint.identification.algorithm": "https"}, None,
+     '{action: Environment, group: SOURCE, Name: HVR_KAFKA_PROPERTY, Value: "ssl.endpoint.identification.algorithm=https"}'),
 ]  # fmt: skip
 KEPT_NOTES = [
     ({"slot.name": "s", "snapshot.mode": "initial", "column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"},
