@@ -6,7 +6,10 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from integrator.decode.encodings.program import between
+from integrator.decode.encodings.writing import write
 from integrator.durable import Damaged
+from integrator.engine.transcode import JSON
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.librdkafka.cluster import ClusterFault
 from integrator.librdkafka.fetching import Range, ReadFault
@@ -127,7 +130,9 @@ def test_ranges_of_a_stream_are_read_together():
     ],
 )
 def test_a_document_over_several_lines_is_one_and_a_line_end_in_a_string_stays_wrong(value, line):
-    assert slice_file._in_one_line(value) == line
+    text = np.frombuffer(value, np.uint8)
+    written = write(text, np.array([0]), np.array([len(value)]), np.zeros(1, np.int32), [between(JSON, b"", b"")])
+    assert bytes(written.data) == line + b"\n"
 
 
 def test_positions_of_two_partitions_differ():

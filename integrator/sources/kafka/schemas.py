@@ -17,7 +17,7 @@ import numpy as np
 
 from integrator import durable
 from integrator.contracts.written_schema import SchemaKind, WrittenSchema
-from integrator.decode.encodings.encoded import Encoding, Records, Unframed
+from integrator.decode.encodings.encoded import Encoding, Records, Shape, Unframed, lines_of
 from integrator.decode.encodings.program import SchemaRefused
 from integrator.decode.encodings.shelf import program_of
 from integrator.engine.gather import NULL_KEY
@@ -133,9 +133,11 @@ class Discovery:
             if topic in found:
                 continue
             value, key = self._subject(f"{topic}-value", schemas), self._subject(f"{topic}-key", schemas)
-            sampled = TopicSchemas(value, key) if value else self._sampled(topic, schemas)
-            if sampled is not None:
-                found[topic] = sampled
+            given = TopicSchemas(value[0], key and key[0]) if value else None
+            if given is None or (value and value[1] == "PROTOBUF"):  # which of its messages, records say
+                given = self._sampled(topic, schemas) or given
+            if given is not None:
+                found[topic] = given
         return KnownSchemas(schemas, found, known.lost)
 
     def _client(self, found: object) -> Any:
@@ -147,7 +149,7 @@ class Discovery:
 
         return Schemas(self.registry)
 
-    def _subject(self, subject: str, schemas: dict[int, WrittenSchema]) -> Connect | None:
+    def _subject(self, subject: str, schemas: dict[int, WrittenSchema]) -> tuple[Connect, SchemaKind] | None:
         """Return the schema of a subject's latest version, and note it by its id; None where there is none."""
         if self.registry is None:
             return None
@@ -157,7 +159,7 @@ class Discovery:
         if latest is None:
             return None
         schemas[latest[0]] = latest[1]
-        return _connect(latest[1], subject)
+        return _connect(latest[1], subject), latest[1].type
 
     def _sampled(self, topic: str, schemas: dict[int, WrittenSchema]) -> TopicSchemas | None:
         """Return the schemas of a topic's first record that has a value; None where there is none."""
@@ -182,15 +184,20 @@ class Discovery:
         self, topic: str, encoding: Encoding, records: Records, at: int, schemas: dict[int, WrittenSchema]
     ) -> Connect | None:
         own = Records(records.text, records.starts[at : at + 1], records.ends[at : at + 1], records.null[at : at + 1])
-        schema_id = int(encoding.ids_of(own)[0])
-        if isinstance(encoding.unframed, WrittenSchema) and schema_id < 0:
-            return _connect(encoding.unframed, topic)
-        if schema_id >= 0:
-            found = SchemasFound(f"{topic}: its records have the schema {schema_id}", topic, [schema_id])
+        ids = encoding.ids_of(own)
+        if ids[0] >= 0:
+            found = SchemasFound(f"{topic}: its records have the schema {ids[0]}", topic, [int(ids[0])])
             schemas |= self.with_ids(KnownSchemas(schemas), found).by_id
-            return _connect(schemas[schema_id], topic) if schema_id in schemas else None
+        if ids[0] >= 0 and int(ids[0]) not in schemas:
+            return None
+        made = lines_of(own, replace(encoding, schemas=schemas), Shape("schema", "payload"), ids)
+        if made.wrong:  # said with its offset when it is read
+            return None
+        if made.left_out is not None and made.left_out.codes[0] >= 0:
+            left_out: Connect = json.loads(made.left_out.values[made.left_out.codes[0]])
+            return left_out
         try:
-            record = json.loads(own.text[own.starts[0] : own.ends[0]].tobytes())
+            record = json.loads(made.data)
         except ValueError:
             return None
         schema = record.get("schema") if isinstance(record, dict) and set(record) == {"schema", "payload"} else None
