@@ -5,6 +5,8 @@ import re
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.schema_registry.json_schema import JSONSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 from tests.broker.test_topic_schemas import Connector, row
 from tests.parts import kafka_io
@@ -73,6 +75,29 @@ def test_events_in_avro(init, real_broker, registry_server, integrate_once, name
     integrate_once(file)
     sent = [json.loads(one.value)["payload"] for one in kafka_io.read_all(real_broker.servers, ["made.orders"])]
     assert [(one["id"], one["op_val"]) for one in sent][-2:] == [(1, 1), (1, 0)]
+
+
+def test_rows_with_json_schema(init, real_broker, registry_server, integrate_once, name):
+    topic = f"{name}.notes"
+    real_broker.create([topic], 1)
+    schema = {
+        "title": "Notes", "type": "object",
+        "properties": {
+            "id": {"type": "integer", "connect.type": "int32", "connect.index": 0},
+            "note": {"oneOf": [{"type": "null"}, {"type": "string"}], "connect.index": 1},
+        },
+    }  # fmt: skip
+    context = SerializationContext(topic, MessageField.VALUE)
+    value = JSONSerializer(json.dumps(schema), registry_server.client)(PLAIN, context)
+    producer = Producer({"bootstrap.servers": real_broker.servers})
+    producer.produce(topic, value)
+    assert producer.flush(30) == 0
+    done, file = init("--registry", registry_server.url, channel="schema.yaml")
+    assert done.code == 0, done.out + done.err
+    assert f"topic {topic}: 1 partition, JSON Schema (registry), keys none, dialect rows" in done.out
+    integrate_once(file)
+    [sent] = kafka_io.read_all(real_broker.servers, ["schema.notes"])
+    assert json.loads(sent.value)["payload"].items() >= PLAIN.items()
 
 
 def test_what_cannot_be_read_is_named_with_what_to_do(init, topics, integrate_once, name, registry_server):
