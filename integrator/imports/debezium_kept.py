@@ -29,7 +29,7 @@ _METADATA = (
     "tables' definitions (--tables FILE)"
 )
 _APICURIO = (
-    "Apicurio's converter must write the number of a schema as Confluent's does, in 4 bytes "
+    "Apicurio's converter must write a schema's id as Confluent's does, in 4 bytes "
     "(apicurio.registry.as-confluent=true, apicurio.registry.use-id=contentId)"
 )
 _OUTBOX = (

@@ -108,10 +108,10 @@ def test_what_cannot_be_read_is_named_with_what_to_do(init, topics, integrate_on
     assert "table good: 2 columns, no key" in done.out
     for topic, text in {
         "plain": "JSON without schemas, dialect rows: no schema says what its records have: give the definitions",
-        "text": "its records are no JSON objects, and begin with no schema's number",
+        "text": "its records are no JSON objects, and begin with no schema's id",
         "empty": "no record with a value is there",
         "erased": "no record with a value is there",
-        "framed": "its records begin with the number 999999 of a schema, and no registry is given: add --registry URL",
+        "framed": "its records begin with the id 999999 of a schema, and no registry is given: add --registry URL",
     }.items():
         assert f"    {name}.{topic}: {text}" in done.out
     assert f"topics: [{name}.good]" in file.read_text()

@@ -30,11 +30,11 @@ _TYPES = {"AVRO": "Avro", "PROTOBUF": "Protobuf", "JSON": "JSON Schema"}
 _JSON = "JSON without schemas"
 _DEFINED = ("debezium", "rows")
 """Dialects whose schemas define tables."""
-NO_REGISTRY = "its records begin with the number {} of a schema, and no registry is given: add --registry URL"
+NO_REGISTRY = "its records begin with the id {} of a schema, and no registry is given: add --registry URL"
 _LOST = "the registry has no schema {}, with which its records begin: restore it there"
 _NO_ROW = "its first records are no objects by their schema {}, or cannot be read by it: have the producer mend them"
 _NO_JSON = (
-    "its records are no JSON objects, and begin with no schema's number: write the location by hand, with encoding "
+    "its records are no JSON objects, and begin with no schema's id: write the location by hand, with encoding "
     "avro or protobuf and schema_file; or with text or bytes, and tables of one column called value"
 )
 
