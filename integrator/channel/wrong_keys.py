@@ -10,8 +10,8 @@ from integrator.channel.actions import ACTIONS
 from integrator.channel.mistake import NOTHING, Mistake, ModelError
 from integrator.channel.shape import LOCATIONS, field_at, homes_of, keys_of, model_at
 from integrator.channel.topics import TopicsLocation
+from integrator.librdkafka.properties import is_of_producer
 from integrator.names import IN_PROPERTY, Kind, Name, foreign, listed, meant, nearest, plain
-from integrator.names.consumers import NO_PROPERTIES
 
 _KINDS: tuple[Kind, ...] = ("parameter", "key", "property", "variable")
 _ACKS = ("acks", "request.required.acks")
@@ -30,8 +30,7 @@ def _unknown(found: ModelError) -> Mistake:
     if near and (plain(near) == plain(key) or within != key):
         return Mistake(found.path, f"this key is not known here; do you mean {near}?", near)
     if theirs is not None:
-        ours = _with_property(theirs, found)
-        ours = NO_PROPERTIES if reads_topics and ours != theirs.ours else ours
+        ours = _with_property(theirs, found, f"group: {above[-1]}, " if reads_topics else "")
         text = f"this key, of {theirs.of}, is not known here: {ours}"
         return Mistake(found.path, text, theirs.key if theirs.key in known else "")
     if homes:
@@ -40,16 +39,19 @@ def _unknown(found: ModelError) -> Mistake:
     return Mistake(found.path, f"this key is not known here; {meant(key, known)}", near)
 
 
-def _with_property(theirs: Name, found: ModelError) -> str:
-    """Return what to write, of a property as an action, with the value that was given if it may be shown."""
+def _with_property(theirs: Name, found: ModelError, scope: str) -> str:
+    """Return what to write: of a property an action of this scope, with the value that was given if it may be shown."""
     if not theirs.ours.endswith(IN_PROPERTY):
         return theirs.ours
     is_shown = isinstance(found.given, str | int | float) and not found.is_secret
     shown = str(found.given) if is_shown else "…"
-    if theirs.sets in _ACKS and shown in ("0", "none"):
+    if not scope and theirs.sets in _ACKS and shown in ("0", "none"):
         return _NO_ACKS
+    if scope and is_of_producer(theirs.sets):
+        return "it is a producer's, and does nothing at a source: leave it out"
     value = "1" if theirs.sets in _ACKS and shown == "one" else shown
-    return f'{theirs.ours}"{theirs.name}={value}"}}'
+    action = theirs.ours.replace("Environment, ", f"Environment, {scope}")
+    return f'{action}"{theirs.name}={value}"}}'
 
 
 def _missing(found: ModelError) -> Mistake:

@@ -41,8 +41,8 @@ class Source:
     """The source of a channel that is to be written.
 
     text: its location, as lines. tables: those that it defines itself. found: lines for people. commands: what is to be
-    done before check. waiting: where the changes are. access: lines of the Kafka location. topic: where changes are
-    sent. secrets: what the environment is to give, with the values that the check has.
+    done before check. waiting: where the changes are. access, actions: further lines of the Kafka location, and of
+    actions. topic: where changes are sent. secrets: what the environment is to give, with the values for the check.
     """
 
     text: str
@@ -52,6 +52,7 @@ class Source:
     found: Sequence[str] = ()
     commands: str = ""
     access: str = ""
+    actions: str = ""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -135,6 +136,7 @@ def _text(options: Options, dialect: str, found: Definition) -> str:
         access=options.source.access,
         topic=options.source.topic,
         tables=made,
+        actions=options.source.actions,
     )
 
 

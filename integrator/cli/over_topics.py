@@ -18,16 +18,19 @@ from integrator.channel.topics import TopicsLocation, is_read
 from integrator.cli.first_channel import Source, name_of
 from integrator.cli.templates import NO_ACCESS, PRODUCTION_RULES, RULES, Template
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import ConfigurationError
+from integrator.errors import ConfigurationError, Reason
 from integrator.imports import connect_file, registry_access
-from integrator.imports.draft import Draft, flow
+from integrator.imports.draft import PROPERTY, Draft, flow
 from integrator.imports.producer import import_producer
 from integrator.names.numbers import counted
+from integrator.plan.kafka_properties import extra_properties
 from integrator.schema import Table
 from integrator.sources.kafka.sample import Sampled, sample
 from integrator.sources.kafka.source import Topics
 
 _SERVERS = "localhost:9092"
+_REACHING = ("security.", "sasl.", "ssl.", "socket.", "client.")
+"""How properties begin that say how brokers are reached, and by whom."""
 _URL, _USER = "schema.registry.url", "basic.auth.user.info"
 _NEEDS_TABLES = (
     "no schema says what its records have: give the definitions of its table, --tables FILE (docs/tables.md)"
@@ -93,6 +96,7 @@ def source_of(asked: Asked, channel: Path, template: Template, secrets: Secrets)
         tables=tables,
         found=[*_lines(found, tables), *_reported(asked, draft)],
         access=(_target_access(given, template) if same else "") + _avro(given, asked.target.registry),
+        actions=_actions(draft, same=same),
         secrets=draft.secrets,
     )
     return made, brokers
@@ -111,12 +115,13 @@ def _access(asked: Asked) -> Draft:
         draft.kafka["Kafka_Schema_Registry"] = registry_access.import_url(asked.registry or url, _URL, draft)
     if user:
         registry_access.take_user(user, _USER, draft)
-    import_producer(values, draft, "KAFKA")
+    reaching = {name: value for name, value in values.items() if name.startswith(_REACHING)}
+    for name in values.keys() - reaching.keys():
+        draft.report.ignore(name, "it does not say how brokers are reached")
+    import_producer(reaching, draft, "KAFKA")
     known = {"Kafka_Brokers", *KafkaAccess.model_fields, *RegistryLocation.model_fields}
     for key in draft.kafka.keys() - known:
         draft.report.ignore(f"{key}: {draft.kafka.pop(key)}", "it is no access of a source")
-    for one in draft.properties:
-        draft.report.ignore(one.partition("=")[0], "a source takes no properties of librdkafka")
     return draft
 
 
@@ -130,8 +135,14 @@ def _checked(given: Mapping[str, Any], draft: Draft, channel: Path, known: Topic
         texts = [f"{one['loc'][0]}: {one['msg'].removeprefix('Value error, ')}" for one in error.errors()]
         raise ConfigurationError("\n".join(f"--from-topic: {text}" for text in texts)) from None
     wrong: list[str] = []
-    source = Topics(location) if known is None else replace(known, location=location)
-    source.check((), lambda key, text, _table="": wrong.append(f"{key}: {text}"))
+    properties = _resolved(";".join(draft.properties), draft.secrets)
+
+    def report(parameter: str, reason: str | Reason, table: str = "") -> None:
+        wrong.append(" ".join(filter(None, (f"{parameter}:", table, str(reason)))))
+
+    extra = extra_properties(properties, report, location.directory)
+    source = Topics(location, extra=extra) if known is None else replace(known, location=location)
+    source.check((), report)
     if wrong:
         raise ConfigurationError("\n".join(wrong))
     return source
@@ -181,7 +192,7 @@ def _lines(found: Sequence[Sampled], tables: Sequence[Table]) -> Iterator[str]:
         yield f"  table {table.name}: {counted(len(table.columns), 'column')}, {key}"
     unread = [f"    {one.topic}: {one.problem}" for one in found if one.problem]
     if unread:
-        yield "  Topics that the channel does not read:"
+        yield "  Topics that the channel does not read (it names the others one by one):"
         yield from unread
 
 
@@ -197,6 +208,14 @@ def _target_access(given: Mapping[str, Any], template: Template) -> str:
     """Return the lines of the access to the same brokers for the target."""
     lines = [f"    {key}: {flow(value)}\n" for key, value in given.items() if key in KafkaAccess.model_fields]
     return "".join(lines) or (NO_ACCESS if template is Template.PRODUCTION else "")
+
+
+def _actions(draft: Draft, *, same: bool) -> str:
+    """Return the actions that set librdkafka's properties: at the source, and at the target with the same brokers."""
+    value = ";".join(draft.properties)
+    groups = ("SOURCE", "KAFKA") if same else ("SOURCE",)
+    action = {"action": "Environment", "group": "", "Name": PROPERTY, "Value": value}
+    return "".join(f"  - {flow(action | {'group': group})}\n" for group in groups if value)
 
 
 def _avro(given: Mapping[str, Any], registry: str | None) -> str:

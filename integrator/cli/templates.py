@@ -54,7 +54,7 @@ locations:
   - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
   - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
      IntegrateExpression: "{{hvr_integ_seq}}"}}
-"""
+{actions}"""
 NO_ACCESS = """\
     # Kafka_Tls: true
     # Kafka_Authentication_Method: SCRAM-SHA-512
@@ -89,5 +89,5 @@ restart: {{timeout_seconds: -1}}
   - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
   - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
      IntegrateExpression: "{{hvr_integ_seq}}"}}
-"""
-"""As the first channel's text, it is given name, source, brokers, access, topic and tables."""
+{actions}"""
+"""As the first channel's text, it is given name, source, brokers, access, topic, tables and actions."""

@@ -18,7 +18,7 @@ from integrator.imports.debezium_kept_topics import KeptTopics
 from integrator.imports.debezium_masks import shown
 from integrator.imports.debezium_reasons import TODOS
 from integrator.imports.debezium_topics import Router, router
-from integrator.imports.draft import Draft
+from integrator.imports.draft import PROPERTY, Draft
 
 _READ = (*converters.REGISTRY, "JsonConverter", "CloudEventsConverter")
 _KEPT = "the connector stays, and does it before it sends"
@@ -29,7 +29,7 @@ _METADATA = (
     "tables' definitions (--tables FILE)"
 )
 _APICURIO = (
-    "Apicurio's converter must write the number of a schema as Confluent's does, in 4 bytes "
+    "Apicurio's converter must write a schema's id as Confluent's does, in 4 bytes "
     "(apicurio.registry.as-confluent=true, apicurio.registry.use-id=contentId)"
 )
 _OUTBOX = (
@@ -124,9 +124,9 @@ def _take_access(config: Config, draft: Draft) -> None:
     draft.kafka |= found
     draft.properties += reached.properties
     draft.guessed |= reached.guessed
-    for one in reached.properties:
-        name = one.partition("=")[0]
-        draft.report.todo(f"producer.override.{name} holds for kaf alone: a source takes no properties of librdkafka")
+    if reached.properties:
+        properties = ";".join(reached.properties)
+        draft.add_action("Environment", group="SOURCE", Name=PROPERTY, Value=properties)
 
 
 def _scratch(draft: Draft, **kafka: Any) -> Draft:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from integrator.names.contract import named
 
-NO_PROPERTIES = "a source takes no properties of librdkafka: leave it out"
 _TOPICS = "use topics: names, and regular expressions, which begin with ^"
 _START = "use start: {}"
 _GROUP = "use consumer_group, with start: group to begin where it is, and commit_offsets: true for tools that show lag"
 _COMMITTED = "use commit_offsets: true, by which the end of each synced cycle is committed: leave this out"
-_VERIFIED = "certificates are verified always; use Stream_Public_Certificate for an authority of your own"
 _NO_GROUP = "no group is joined: leave it out"
 _CYCLES = "use CycleByteLimit of Integrate: a cycle takes so many bytes"
 _LOSS = "use lost_records: error or earliest"
-_ENCODING = "use encoding: it is recognized by the number of a schema at the beginning; and key_encoding for keys"
+_ENCODING = "use encoding: it is recognized by the schema's id at the beginning; and key_encoding for keys"
 _HEADERS = "use {hvr_cap_header NAME} in an expression"
 _COMMITS = "only committed records are read: leave it out"
 _KEYED = "use {hvr_cap_record_key} in an expression; rows without a value are deleted by their keys (dialect rows)"
@@ -28,10 +26,7 @@ _CONDUIT = {
     "topic": _TOPICS,
     "readFromBeginning": _START.format("earliest for true, latest for false"),
     "groupID": _GROUP,
-    "clientID": NO_PROPERTIES,
     "tls.enabled": "use Kafka_Tls: true, or Stream_Public_Certificate",
-    "insecureSkipVerify": _VERIFIED,
-    "tls.insecureSkipVerify": _VERIFIED,
     "commitOffsetsDelay": _COMMITTED,
     "commitOffsetsSize": _COMMITTED,
     "retryGroupJoinErrors": _NO_GROUP,

@@ -5,6 +5,8 @@ import re
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.schema_registry.json_schema import JSONSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 from tests.broker.test_topic_schemas import Connector, row
 from tests.parts import kafka_io
@@ -75,6 +77,29 @@ def test_events_in_avro(init, real_broker, registry_server, integrate_once, name
     assert [(one["id"], one["op_val"]) for one in sent][-2:] == [(1, 1), (1, 0)]
 
 
+def test_rows_with_json_schema(init, real_broker, registry_server, integrate_once, name):
+    topic = f"{name}.notes"
+    real_broker.create([topic], 1)
+    schema = {
+        "title": "Notes", "type": "object",
+        "properties": {
+            "id": {"type": "integer", "connect.type": "int32", "connect.index": 0},
+            "note": {"oneOf": [{"type": "null"}, {"type": "string"}], "connect.index": 1},
+        },
+    }  # fmt: skip
+    context = SerializationContext(topic, MessageField.VALUE)
+    value = JSONSerializer(json.dumps(schema), registry_server.client)(PLAIN, context)
+    producer = Producer({"bootstrap.servers": real_broker.servers})
+    producer.produce(topic, value)
+    assert producer.flush(30) == 0
+    done, file = init("--registry", registry_server.url, channel="schema.yaml")
+    assert done.code == 0, done.out + done.err
+    assert f"topic {topic}: 1 partition, JSON Schema (registry), keys none, dialect rows" in done.out
+    integrate_once(file)
+    [sent] = kafka_io.read_all(real_broker.servers, ["schema.notes"])
+    assert json.loads(sent.value)["payload"].items() >= PLAIN.items()
+
+
 def test_what_cannot_be_read_is_named_with_what_to_do(init, topics, integrate_once, name, registry_server):
     topics(good=[WITH_SCHEMA], plain=[PLAIN], text=[b"hello"], empty=[], erased=[None], framed=[b"\0\0\x0f\x42\x3f\0"])
     done, file = init()
@@ -83,10 +108,10 @@ def test_what_cannot_be_read_is_named_with_what_to_do(init, topics, integrate_on
     assert "table good: 2 columns, no key" in done.out
     for topic, text in {
         "plain": "JSON without schemas, dialect rows: no schema says what its records have: give the definitions",
-        "text": "its records are no JSON objects, and begin with no schema's number",
+        "text": "its records are no JSON objects, and begin with no schema's id",
         "empty": "no record with a value is there",
         "erased": "no record with a value is there",
-        "framed": "its records begin with the number 999999 of a schema, and no registry is given: add --registry URL",
+        "framed": "its records begin with the id 999999 of a schema, and no registry is given: add --registry URL",
     }.items():
         assert f"    {name}.{topic}: {text}" in done.out
     assert f"topics: [{name}.good]" in file.read_text()
@@ -127,6 +152,70 @@ def test_passwords_are_in_no_channel(init, topics, tmp_path, name):
     )
     done, file = init("--command-config", tmp_path / "client.properties")
     assert "pl4nted" not in done.out + done.err + (file.read_text() if file.exists() else "")
+
+
+@pytest.fixture
+def kept(command, real_broker, tmp_path, monkeypatch):
+    """Import a connector that stays; return the channel."""
+
+    def run(**properties):
+        config = {
+            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+            "producer.override.bootstrap.servers": real_broker.servers,
+            **{key.replace("_", "."): value for key, value in properties.items()},
+        }
+        (tmp_path / "connector.json").write_text(json.dumps({"config": config}))
+        file = tmp_path / "kept.yaml"
+        done = command("import", "debezium", tmp_path / "connector.json", "--keep-connector", "--channel", file)
+        assert done.code == 0, done.out + done.err
+        monkeypatch.chdir(tmp_path)
+        return file
+
+    return run
+
+
+def test_the_topics_of_a_connector_that_stays_are_read(kept, real_broker, registry_server, integrate_once, name):
+    connector = Connector(real_broker, registry_server, name)
+    connector.create("orders")
+    connector.send("orders", "c", None, row(1))
+    connector.send("orders", "d", row(1), None)
+    avro = "io.confluent.connect.avro.AvroConverter"
+    file = kept(
+        topic_prefix=name,
+        key_converter=avro,
+        value_converter=avro,
+        value_converter_schema_registry_url=registry_server.url,
+    )
+    integrate_once(file)
+    found = kafka_io.read_all(real_broker.servers, [f"{name}-out.orders"])
+    assert [(one["id"], one["op_val"]) for one in (json.loads(one.value)["payload"] for one in found)] == [
+        (1, 1),
+        (1, 0),
+    ]
+
+
+def test_the_flattened_rows_of_a_connector_that_stays_are_read(kept, real_broker, integrate_once, name):
+    producer, topic = Producer({"bootstrap.servers": real_broker.servers}), f"{name}.public.notes"
+    real_broker.create([topic], 1)
+    fields = [field for field in WITH_SCHEMA["schema"]["fields"] if field["field"] == "id"]
+    key = json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": {"id": 1}})
+    producer.produce(topic, json.dumps(WITH_SCHEMA), key=key)
+    producer.produce(topic, None, key=key)
+    assert producer.flush(30) == 0
+    json_converter = "org.apache.kafka.connect.json.JsonConverter"
+    file = kept(
+        topic_prefix=name,
+        key_converter=json_converter,
+        value_converter=json_converter,
+        transforms="u",
+        transforms_u_type="io.debezium.transforms.ExtractNewRecordState",
+    )
+    integrate_once(file)
+    found = kafka_io.read_all(real_broker.servers, [f"{name}-out.notes"])
+    assert [(one["id"], one["op_val"]) for one in (json.loads(one.value)["payload"] for one in found)] == [
+        (1, 1),
+        (1, 0),
+    ]
 
 
 @pytest.mark.parametrize(

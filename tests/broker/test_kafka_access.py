@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from integrator import plan
 from integrator.deliver.kafka import topics
@@ -143,6 +144,44 @@ def test_who_may_is_let_in_and_the_rows_arrive(case, guarded, channel, name, int
     integrate_once(file)  # creates the topics: the admin client is let in too
     received = kafka_io.read_all(guarded.kraft.servers, channels.shop_topics(name))
     assert sorted(json.loads(message.value)["payload"]["id"] for message in received) == [*range(ROWS)]
+
+
+def test_init_is_let_in_by_a_clients_properties_and_writes_no_password(
+    guarded, name, command, integrate_once, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    open_doors(guarded).create([f"{name}.notes"], 1)
+    fields = [{"field": "id", "type": "int32", "optional": False}]
+    producer = Producer({"bootstrap.servers": guarded.kraft.servers})
+    producer.produce(
+        f"{name}.notes", json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": {"id": 7}})
+    )
+    assert producer.flush(30) == 0
+    login = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="{PASSWORD}";'
+    (tmp_path / "client.properties").write_text(
+        f"bootstrap.servers={guarded.place('SECURE')}\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+        f"sasl.jaas.config={login}\nssl.truststore.type=PEM\nssl.truststore.location={guarded.authority}\n"
+        "ssl.endpoint.identification.algorithm=https\nmax.poll.records=5\n"
+    )
+    given = ("--from-topic", f"{name}.notes", "--command-config", "client.properties")
+    done = command("init", *given, "--channel", "made.yaml")
+    assert done.code == 0, done.out + done.err
+    assert "give it in the environment as KAFKA_JAAS" in done.out
+    assert "max.poll.records: ignored, because it does not say how brokers are reached" in done.out
+    text = (tmp_path / "made.yaml").read_text()
+    assert PASSWORD not in text + done.out + done.err
+    assert text.count("${KAFKA_JAAS}") == 2
+    assert text.count("ssl.endpoint.identification.algorithm=https") == 2
+    monkeypatch.setenv("KAFKA_JAAS", login)
+    integrate_once(tmp_path / "made.yaml")
+    [sent] = kafka_io.read_all(guarded.kraft.servers, ["made.notes"])
+    assert json.loads(sent.value)["payload"]["id"] == 7
+    (tmp_path / "client.properties").write_text((tmp_path / "client.properties").read_text().replace(PASSWORD, OTHER))
+    done = command("init", *given, "--channel", "other.yaml")
+    assert done.code == 5
+    assert "correct Kafka_Brokers or our credentials" in done.err
+    assert OTHER not in done.out + done.err
+    assert not (tmp_path / "other.yaml").exists()
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -204,6 +204,8 @@ KEPT = [
     # access of both locations
     ({"producer.override.security.protocol": "SSL"}, None, "Kafka_Tls: true, topics:"),
     ({"producer.override.security.protocol": "SSL"}, None, "    Kafka_Tls: true\n"),
+    ({"producer.override.ssl.endpoint.identification.algorithm": "https"}, None,
+     '{action: Environment, group: SOURCE, Name: HVR_KAFKA_PROPERTY, Value: "ssl.endpoint.identification.algorithm=https"}'),
 ]  # fmt: skip
 KEPT_NOTES = [
     ({"slot.name": "s", "snapshot.mode": "initial", "column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"},
@@ -222,7 +224,7 @@ KEPT_NOTES = [
     (KEYED, "keys are single values, which do not name the table's key column"),
     (AVRO | {"value.converter.connect.meta.data": "false"}, "schemas do not say which numbers are times"),
     ({"value.converter": "io.apicurio.registry.utils.converter.AvroConverter", "value.converter.apicurio.registry.url": "http://a:8080"},
-     "Apicurio's converter must write the number of a schema as Confluent's does"),
+     "Apicurio's converter must write a schema's id as Confluent's does"),
     ({"value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter"}, "what ByteArrayConverter writes cannot be read"),
     ({"topic.naming.strategy": "org.example.Ours"}, "topic.naming.strategy: topics may have other names"),
     ({}, "the connector's topics stay as they are; messages go to shop-out.{hvr_tbl_name}"),

@@ -12,7 +12,7 @@ from integrator.contracts.written_schema import WrittenSchema
 from integrator.decode.dialects import recognized
 from integrator.decode.encodings.encoded import AS_TEXT, Encoding, Records
 from integrator.engine.gather import NULL_KEY
-from integrator.errors import DataError, SchemasFound
+from integrator.errors import ConfigurationError, DataError, SchemasFound
 from integrator.librdkafka.blocks import Block
 from integrator.librdkafka.cluster import cluster_of
 from integrator.librdkafka.fetching import Range
@@ -30,10 +30,11 @@ _TYPES = {"AVRO": "Avro", "PROTOBUF": "Protobuf", "JSON": "JSON Schema"}
 _JSON = "JSON without schemas"
 _DEFINED = ("debezium", "rows")
 """Dialects whose schemas define tables."""
-NO_REGISTRY = "its records begin with the number {} of a schema, and no registry is given: add --registry URL"
+NO_REGISTRY = "its records begin with the id {} of a schema, and no registry is given: add --registry URL"
 _LOST = "the registry has no schema {}, with which its records begin: restore it there"
+_NO_ROW = "its first records are no objects by their schema {}, or cannot be read by it: have the producer mend them"
 _NO_JSON = (
-    "its records are no JSON objects, and begin with no schema's number: write the location by hand, with encoding "
+    "its records are no JSON objects, and begin with no schema's id: write the location by hand, with encoding "
     "avro or protobuf and schema_file; or with text or bytes, and tables of one column called value"
 )
 
@@ -89,9 +90,12 @@ def _sampled(source: Topics, one: Sampled, of: Range, block: Block) -> tuple[Top
         return source, replace(one, problem=_LOST.format(lost[0]))
     record = _first_object(start)
     if record is None:
-        return source, replace(one, problem=_NO_JSON)
+        return source, replace(one, problem=_NO_ROW.format(framed[0]) if ids[0] >= 0 else _NO_JSON)
     dialect = _recognized(source, first)
-    source = source.with_topics([one.topic])
+    try:
+        source = source.with_topics([one.topic])
+    except ConfigurationError as error:
+        return source, replace(one, problem=str(error))
     schemas = source.known.topics.get(one.topic)
     schema = schemas.value if schemas is not None else None
     if schema is not None and dialect in _DEFINED:
