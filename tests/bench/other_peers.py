@@ -47,9 +47,13 @@ class Ends:
         parts = self._consumer.list_topics(topic, 10).topics[topic].partitions
         self._partitions = [TopicPartition(topic, part) for part in parts]
 
+    def offsets(self) -> dict[int, int]:
+        """Return the end of each partition."""
+        return {part.partition: self._consumer.get_watermark_offsets(part, 10)[1] for part in self._partitions}
+
     def count(self) -> int:
-        """Return it."""
-        return sum(self._consumer.get_watermark_offsets(part, 10)[1] for part in self._partitions)
+        """Return the number."""
+        return sum(self.offsets().values())
 
     def seconds(self, before: int, rows: int, limit_s: float = 300) -> float:
         """Return the seconds from the first message after `before` to that which makes `rows`."""
@@ -64,32 +68,27 @@ class Ends:
         return time.monotonic() - first
 
 
-class Debezium:
-    """A standalone worker of Kafka Connect. The rows are in PostgreSQL's log, and are unwrapped: schema and payload."""
+class Worker:
+    """A standalone worker of Kafka Connect, which has been started."""
 
-    def __init__(self, home: Path, servers: str, topic: str, stack: contextlib.ExitStack) -> None:
-        if not fetched(CONNECT_POM, CONNECT_LIBRARIES):
-            sys.exit("Kafka Connect and Debezium are not to be had: mvn and Maven Central")
-        self._ends, self._topic = Ends(servers, topic), topic
-        self._postgres = stack.enter_context(postgres.cluster("max_wal_size = 8GB"))
-        self._postgres.psql(table.DDL)
-        self._postgres.psql("create publication pub for table orders")
+    def __init__(self, home: Path, servers: str, pom: Path, libraries: Path, converter: str) -> None:
+        if not fetched(pom, libraries):
+            sys.exit("Kafka Connect and its connectors are not to be had: mvn and Maven Central")
         port = free_port()
         self._url = f"http://127.0.0.1:{port}/connectors"
-        converters = {f"{part}.converter": "org.apache.kafka.connect.json.JsonConverter" for part in ("key", "value")}
         settings = {
             "bootstrap.servers": servers,
-            **converters,
+            **{f"{part}.converter": f"org.apache.kafka.connect.{converter}" for part in ("key", "value")},
             "offset.storage.file.filename": str(home / "offsets"),
             "listeners": f"http://127.0.0.1:{port}",
             **{f"producer.{name}": value for name, value in PRODUCER.items()},
         }
         (home / "worker.properties").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        command = ["java", "-Xmx2G", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{CONNECT_LIBRARIES}/*"]
+        command = ["java", "-Xmx2G", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{libraries}/*"]
         command += ["org.apache.kafka.connect.cli.ConnectStandalone", str(home / "worker.properties")]
         with (home / "log").open("w") as log:
             running = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        self.process: psutil.Process | None = psutil.Process(running.pid)
+        self.process = psutil.Process(running.pid)
         deadline = time.monotonic() + 120
         while not self._answers():
             if time.monotonic() > deadline or running.poll() is not None:
@@ -98,15 +97,28 @@ class Debezium:
 
     def _answers(self) -> bool:
         with contextlib.suppress(OSError):
-            self._ask("GET", "")
+            self.ask("GET", "")
             return True
         return False
 
-    def _ask(self, method: str, path: str, body: object = None) -> Any:
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """Ask its REST interface."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._url + path, data, {"Content-Type": "application/json"}, method=method)
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read() or b"null")
+
+
+class Debezium:
+    """A worker of Kafka Connect. The rows are in PostgreSQL's log, and are unwrapped: schema and payload."""
+
+    def __init__(self, home: Path, servers: str, topic: str, stack: contextlib.ExitStack) -> None:
+        self._ends, self._topic = Ends(servers, topic), topic
+        self._worker = Worker(home, servers, CONNECT_POM, CONNECT_LIBRARIES, "json.JsonConverter")
+        self.process: psutil.Process | None = self._worker.process
+        self._postgres = stack.enter_context(postgres.cluster("max_wal_size = 8GB"))
+        self._postgres.psql(table.DDL)
+        self._postgres.psql("create publication pub for table orders")
 
     def run(self, data: Path, rows: int, turn: int) -> float:
         del data
@@ -118,11 +130,11 @@ class Debezium:
             f"from generate_series(k*{EACH}+1, (k+1)*{EACH}) i; commit; end loop; end $$"
         )
         before = self._ends.count()
-        self._ask("PUT", f"/{slot}/config", self._config(slot))
+        self._worker.ask("PUT", f"/{slot}/config", self._config(slot))
         try:
             return self._ends.seconds(before, moved) * SHARE
         finally:
-            self._ask("DELETE", f"/{slot}")
+            self._worker.ask("DELETE", f"/{slot}")
 
     def _config(self, slot: str) -> dict[str, str]:
         return {
