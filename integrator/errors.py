@@ -149,6 +149,10 @@ class EnvironmentFault(IntegratorError):
     kind = ENVIRONMENT
 
 
+class RegistryAway(EnvironmentFault):
+    """No schema registry answers."""
+
+
 class SourceAway(IntegratorError):
     """What changes are read from does not answer: nothing is lost, and the cycle will be sent again."""
 
@@ -261,8 +265,8 @@ class ConfigurationError(IntegratorError):
 
 
 _KINDS: tuple[type[IntegratorError], ...] = (
-    ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, SourceAway, ProcessLost,
-    ProcessLate, ColumnsFound, SchemasFound, Defect,
+    ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, RegistryAway, SourceAway,
+    ProcessLost, ProcessLate, ColumnsFound, SchemasFound, Defect,
 )  # fmt: skip
 _BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _SYSTEMS = (OSError, EOFError, MemoryError)

@@ -54,6 +54,6 @@ class InContext(Scoped):
         None,
         "The action holds only in runs with this context (--context NAME), or with ! before it only in runs without.",
         example='"masked"',
-        differs="HVR has contexts in refresh and compare; here every run can have some, integrate too.",
+        differs="HVR has contexts in refresh and compare; here integrate has them, too.",
         pattern=patterns.CONTEXT,
     )

@@ -137,7 +137,7 @@ def access_notes(properties: Mapping[str, str]) -> Iterator[str]:
         mechanism = properties.get("sasl.mechanism", properties.get("sasl.mechanisms", "")).upper()
         shown = "the password goes over the network as it is" if mechanism == "PLAIN" else "messages are not encrypted"
         yield f"Kafka without TLS: {shown}; turn TLS on with Stream_Public_Certificate or Kafka_Tls"
-    off = "; whoever is between us and the brokers can read and change messages"
+    off = "; anyone on the network path can read and change messages"
     if properties.get("enable.ssl.certificate.verification", "true").strip().lower() == "false":
         yield f"enable.ssl.certificate.verification=false: the brokers' certificates are not verified{off}"
     elif "SSL" in protocol and properties.get("ssl.endpoint.identification.algorithm", "https").strip() == "none":

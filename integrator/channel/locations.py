@@ -17,7 +17,7 @@ from integrator.channel.topics import TopicsLocation
 
 
 class TopicCreation(Model):
-    """Create missing topics (extension: HVR wants them to be there)."""
+    """Create missing topics (extension: HVR requires that they exist)."""
 
     Partitions: Annotated[int, Field(ge=1)] = Field(1, description="Partitions of a new topic.")
     Replication_Factor: Annotated[int, Field(ge=1)] = Field(1, description="Replicas of each partition.")

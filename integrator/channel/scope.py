@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from integrator.channel.actions import Action
+from integrator.channel.actions.environment import PROPERTIES, Environment
 from integrator.channel.base import Scoped
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
+from integrator.channel.topics import TopicsLocation
 from integrator.names import meant, nearest
 
 SCOPE_KEYS = frozenset({"group", "table", "action", "Name", "DatatypeMatch", "Context"})
@@ -62,13 +65,20 @@ def check_idle_actions(channel: Channel, kafka: str, cap_loc: str, problems: Pro
             problems.add(("actions", place), f"has no effect: none of its parameters is set; they are {known}")
         idle: frozenset[str] | set[str] = set()
         if action.group in at_source:
-            idle, there = given - AT_SOURCE.get(action.action, frozenset()), at_kafka
+            idle, there = given - _at_source(action, channel.locations[cap_loc]), at_kafka
         elif action.group in at_kafka:
             idle, there = given & ONLY_AT_SOURCE, at_source
         if idle:
             do = "do" if len(idle) > 1 else "does"
             text = f"{', '.join(sorted(idle))} {do} nothing at {action.group!r}; write {there[0]}, {there[1]} or *"
             problems.add(("actions", place, "group"), text)
+
+
+def _at_source(action: Action, location: object) -> frozenset[str]:
+    """Return the parameters of an action that do something at a source."""
+    if isinstance(action, Environment):
+        return frozenset({"Value"} if isinstance(location, TopicsLocation) and action.Name == PROPERTIES else ())
+    return AT_SOURCE.get(action.action, frozenset())
 
 
 def check_words(channel: Channel, problems: Problems) -> None:

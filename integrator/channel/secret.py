@@ -19,7 +19,7 @@ REFERENCE = re.compile(r"\$\{(file:)?([^}]+)\}")
 SENSITIVE = re.compile(r"(?i)(passw|passphrase|secret|\.pem$|jaas|oauthbearer\.(config|extensions)$|token|credential)")
 """Names of properties and variables with secret values; librdkafka's are in its CONFIGURATION.md."""
 HIDDEN = "********"
-TOO_SHORT = "a secret of one character cannot be hidden, for it is in nearly every text; use a longer one"
+TOO_SHORT = "a secret of one character cannot be hidden, because nearly every text has it; use a longer one"
 _USER_INFO = re.compile(r"://[^\s:/?#@]*:([^\s/?#]*)@|:thin:[^\s/@]*/([^\s@]+)@")
 """A URL's password (RFC 3986, section 3.2.1), and that of Oracle's JDBC driver, jdbc:oracle:thin:user/password@host."""
 _PARAMETER = re.compile(r"[?&;]([^?&;=\s]+)=([^&;\s]+)")

@@ -61,8 +61,8 @@ class SourceLocation(Model):
     group: Group = Field("SOURCE", description="The location group that actions name.")
     dialect: Annotated[str, AfterValidator(known_dialect)] = Field(
         "auto",
-        description="The shape of the records (docs/sources/index.md). auto: it is recognized for each file, by the "
-        "names in its first record.",
+        description="The shape of the records (docs/sources/index.md). auto: it is recognized for each file, or range "
+        "of a topic, by the names in its first record.",
     )
     debezium: Debezium = Field(default_factory=Debezium, description="With the debezium dialect: its modes.")
     table: str | None = Field(None, description="The table of all records, where these do not name theirs.")
@@ -88,7 +88,7 @@ class SourceLocation(Model):
         "are sent, for a source that repeats changes after a restart.",
     )
     poll_seconds: Annotated[float, Field(ge=0.05, le=3600), Counted("seconds")] = Field(
-        0.5, description="How often the daemon looks for new files."
+        0.5, description="How often the daemon looks for new files or records."
     )
 
 
@@ -128,9 +128,10 @@ class SocketLocation(SourceLocation):
     secret: str | None = Field(
         None,
         repr=False,
-        description="The secret in each agent's hello; beyond loopback it, or tls with an authority, is required.",
+        description="The secret in each agent's hello. Where `listen` is no loopback address, it or tls with an "
+        "authority is required.",
     )
-    tls: SocketTls | None = Field(None, description="Have the connections encrypted.")
+    tls: SocketTls | None = Field(None, description="Encrypts the connections.")
     line_bytes: Annotated[int, Field(ge=1024, le=1 << 30), Counted("bytes")] = Field(
         16 * 1024 * 1024, description="A sender of a longer line is refused."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -22,9 +23,20 @@ def is_pattern(topic: str) -> bool:
     return topic.startswith("^")
 
 
+def is_read(topic: str, topics: Sequence[str]) -> bool:
+    """Return whether names and patterns, as `topics` has them, have a topic read."""
+    return any(
+        re.fullmatch(one, topic) is not None and not topic.startswith("__") if is_pattern(one) else one == topic
+        for one in topics
+    )
+
+
 def _topic(given: str) -> str:
     """Return an entry of `topics`. Raises ValueError for what is neither a name nor a regular expression."""
     if not is_pattern(given):
+        if "," in given:
+            listed = ", ".join(one.strip() for one in given.split(",") if one.strip())
+            raise ValueError(f"{given!r} is several topics in one text; write [{listed}]")
         if not re.match(patterns.TOPIC, given):
             raise ValueError(
                 f"{given!r} is no topic: it has 1 to 249 of a-z A-Z 0-9 . _ -; a regular expression begins with ^"
@@ -43,8 +55,8 @@ def _with_table(given: str) -> str:
         groups = re.compile(given).groupindex
     except re.error as error:
         raise ValueError(f"{given!r} is no regular expression: {error}") from None
-    if "table" not in groups or not groups.keys() <= {"table", "schema"}:
-        raise ValueError(f"{given!r} needs the group (?P<table>…), and may have (?P<schema>…)")
+    if "table" not in groups or not groups.keys() <= {"table", "schema", "database"}:
+        raise ValueError(f"{given!r} needs the group (?P<table>…), and may have (?P<schema>…) and (?P<database>…)")
     return given
 
 
@@ -86,8 +98,9 @@ class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
     table_of_topic: Annotated[str, AfterValidator(_with_table)] | None = Field(
         None,
         description="A regular expression for the names of topics whose records name no table, with the groups table "
-        "and, if need be, schema: ^prod-(?P<table>.+)$. By default the part after the last dot is the table, and of "
-        "three or more parts the one before it the schema; the only table of a channel has the records of its topic.",
+        "and, if need be, schema and database: ^prod-(?P<table>.+)$. By default the part after the last dot is the "
+        "table, and of three or more parts the one before it is the schema; the only topic of a channel with one table "
+        "has the records of that.",
     )
     start: Literal["earliest", "latest", "group"] | AwareDatetime = Field(
         "earliest",

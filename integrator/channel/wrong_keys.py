@@ -9,22 +9,30 @@ from pydantic import BaseModel
 from integrator.channel.actions import ACTIONS
 from integrator.channel.mistake import NOTHING, Mistake, ModelError
 from integrator.channel.shape import LOCATIONS, field_at, homes_of, keys_of, model_at
+from integrator.channel.topics import TopicsLocation
 from integrator.names import IN_PROPERTY, Kind, Name, foreign, listed, meant, nearest, plain
+from integrator.names.consumers import NO_PROPERTIES
 
 _KINDS: tuple[Kind, ...] = ("parameter", "key", "property", "variable")
+_ACKS = ("acks", "request.required.acks")
+_NO_ACKS = "with acks=0 nothing is acknowledged, and nothing could be synced: leave it out"
 
 
 def _unknown(found: ModelError) -> Mistake:
     above, key = found.path[:-1], str(found.path[-1])
     kind = model_at(above, found.data)
     known = keys_of(kind) if kind is not None else {}
-    near, theirs, homes = nearest(key, known), foreign(key, *_KINDS), homes_of(key)
+    reads_topics = kind is TopicsLocation
+    kinds: tuple[Kind, ...] = ("source key", *_KINDS) if reads_topics else _KINDS
+    near, theirs, homes = nearest(key, known), foreign(key, *kinds), homes_of(key)
     within = key.removeprefix(f"{above[-1]}." if above else "")
     near = within if within in known else near
     if near and (plain(near) == plain(key) or within != key):
         return Mistake(found.path, f"this key is not known here; do you mean {near}?", near)
     if theirs is not None:
-        text = f"this key, of {theirs.of}, is not known here: {theirs.ours}{_property(theirs, found)}"
+        ours = _with_property(theirs, found)
+        ours = NO_PROPERTIES if reads_topics and ours != theirs.ours else ours
+        text = f"this key, of {theirs.of}, is not known here: {ours}"
         return Mistake(found.path, text, theirs.key if theirs.key in known else "")
     if homes:
         also = f"do you mean {near}? " if near else ""
@@ -32,12 +40,16 @@ def _unknown(found: ModelError) -> Mistake:
     return Mistake(found.path, f"this key is not known here; {meant(key, known)}", near)
 
 
-def _property(theirs: Name, found: ModelError) -> str:
-    """Return the rest of the action that sets a property, with the value that was given if it may be shown."""
+def _with_property(theirs: Name, found: ModelError) -> str:
+    """Return what to write, of a property as an action, with the value that was given if it may be shown."""
     if not theirs.ours.endswith(IN_PROPERTY):
-        return ""
+        return theirs.ours
     is_shown = isinstance(found.given, str | int | float) and not found.is_secret
-    return f'"{theirs.name}={found.given if is_shown else "…"}"}}'
+    shown = str(found.given) if is_shown else "…"
+    if theirs.sets in _ACKS and shown in ("0", "none"):
+        return _NO_ACKS
+    value = "1" if theirs.sets in _ACKS and shown == "one" else shown
+    return f'{theirs.ours}"{theirs.name}={value}"}}'
 
 
 def _missing(found: ModelError) -> Mistake:

@@ -1,4 +1,4 @@
-"""A first channel, from a file with table definitions; checked, with what to do next.
+"""A first channel, over change files or topics; checked, with what to do next.
 
 Problems are comments in the channel. A file without any table that can be read makes no channel.
 """
@@ -8,50 +8,60 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from integrator import plan, tables
 from integrator.channel import paths
 from integrator.cli.channel_names import names_of
-from integrator.cli.templates import PRODUCTION, Template
+from integrator.cli.templates import (
+    FILES,
+    FIRST,
+    NO_ACCESS,
+    PRODUCTION,
+    PRODUCTION_FILES,
+    PRODUCTION_RULES,
+    Template,
+)
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Problem
+from integrator.imports.draft import environment
 from integrator.names.numbers import counted
+from integrator.schema import Table
 from integrator.tables import Definition, whose
 
 _NAME_SIZE = 12
 _OF_DEFINITIONS = "Problems of the definitions. The tables that they concern are not read; `check` names them, too:"
 _OF_CHANNEL = "Problems of this channel, as `check` names them:"
-_CHANNEL = """\
-# What is sent where. Every word is in docs/reference.md; `check` names each mistake with its line.
-channel: {name}
-locations:
-  # Change files appear here under their final names. Their shape is recognized; `dialect: debezium` fixes it.
-  src: {{class: files, path: {changes}}}
-  kaf:
-    class: kafka
-    Kafka_Brokers: [{brokers}]
-    Kafka_Default_Topic: "{name}.{{hvr_tbl_name}}"
-    # Topics that are not there are created so; without this they must be there. In production: 3 replicas.
-    Create_Topics: {{Partitions: 4, Replication_Factor: 1}}
-{tables}
-actions:
-  # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update), integ_seq orders them.
-  - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
-  - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
-     IntegrateExpression: "{{hvr_integ_seq}}"}}
-"""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of a channel that is to be written.
+
+    text: its location, as lines. tables: those that it defines itself. found: lines for people. commands: what is to be
+    done before check. waiting: where the changes are. access: lines of the Kafka location. topic: where changes are
+    sent. secrets: what the environment is to give, with the values that the check has.
+    """
+
+    text: str
+    waiting: str
+    topic: str
+    tables: Sequence[Table] = ()
+    found: Sequence[str] = ()
+    commands: str = ""
+    access: str = ""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command was given. definitions: the file with table definitions. changes: the directory of changes."""
+    """What the command was given. definitions: the file with table definitions; none where the source has them."""
 
-    definitions: Path
+    definitions: Path | None
     sql_dialect: str | None
-    changes: str
+    source: Source
     brokers: str
     channel: Path
     template: Template = Template.FIRST
@@ -65,40 +75,65 @@ class Made:
     problems: ConfigurationError | None
 
 
+def of_files(changes: str, channel: Path, template: Template) -> Source:
+    """Return a directory of change files as the source."""
+    place = word(paths.in_channel(changes, str(channel)))
+    text = FILES if template is Template.FIRST else PRODUCTION_FILES + PRODUCTION_RULES
+    there = "://" in changes or Path(changes).exists()
+    commands = "" if there else f"  mkdir -p {shlex.quote(changes)}    which `check` looks for\n"
+    access = "" if template is Template.FIRST else NO_ACCESS
+    topic = f"{name_of(channel)}.{{hvr_tbl_name}}"
+    return Source(text.format(changes=place), changes, topic, commands=commands, access=access)
+
+
 def run(options: Options, timezone: str) -> Made:
     """Write the channel. Raises ConfigurationError, and leaves no file, where no table can be read."""
-    dialect, is_told = options.sql_dialect, True
-    if dialect is None:
-        dialect, is_told = _dialect_of(options.definitions)
-    found = tables.read(str(options.definitions), dialect, declared=True)
+    found, dialect, notes = _definitions(options)
     if not found.tables:
         raise ConfigurationError(found.problems)
     text = _text(options, dialect, found)
     try:
         options.channel.write_text(text, encoding="utf-8")
-        notes, problems = _checked(options.channel, text, timezone, found)
+        with environment(options.source.secrets):
+            more, problems = _checked(options.channel, text, timezone, found)
     except BaseException:
         options.channel.unlink(missing_ok=True)
         raise
-    if not is_told:
-        notes = [f"whose SQL {options.definitions} is cannot be told from it: it is read as {dialect}", *notes]
-    return Made(_report(options, dialect, len(found.tables), notes), problems)
+    return Made(_report(options, dialect, len(found.tables), [*notes, *more]), problems)
+
+
+def _definitions(options: Options) -> tuple[Definition, str, list[str]]:
+    """Return the definitions of the tables, whose SQL they are in, and what is to be noted of that."""
+    if options.definitions is None:
+        return Definition(list(options.source.tables), []), "", []
+    dialect, notes = options.sql_dialect, list[str]()
+    if dialect is None:
+        dialect, is_told = _dialect_of(options.definitions)
+        if not is_told:
+            notes.append(
+                f"it is not clear from {options.definitions} which database's SQL it is: it is read as {dialect}"
+            )
+    return tables.read(str(options.definitions), dialect, declared=True), dialect, notes
 
 
 def _text(options: Options, dialect: str, found: Definition) -> str:
-    channel = str(options.channel)
-    file = _word(paths.in_channel(str(options.definitions), channel))
-    names = names_of(found.tables)
-    made = f"tables: [{{file: {file}, sql_dialect: {dialect}}}]"
-    if names:
-        entries = "".join(f"\n      {_word(given)}: {name}" for given, name in names.items())
-        made = f"tables:\n  - file: {file}\n    sql_dialect: {dialect}\n    names:{entries}"
+    made = ""
+    if options.definitions is not None:
+        file = word(paths.in_channel(str(options.definitions), str(options.channel)))
+        names = names_of(found.tables)
+        made = f"tables: [{{file: {file}, sql_dialect: {dialect}}}]\n"
+        if names:
+            entries = "".join(f"\n      {word(given)}: {name}" for given, name in names.items())
+            made = f"tables:\n  - file: {file}\n    sql_dialect: {dialect}\n    names:{entries}\n"
+    brokers = ", ".join(word(one.strip()) for one in options.brokers.split(","))
     return _comments(_OF_DEFINITIONS, found.problems) + (
-        PRODUCTION if options.template is Template.PRODUCTION else _CHANNEL
+        PRODUCTION if options.template is Template.PRODUCTION else FIRST
     ).format(
-        name=_name_of(options.channel),
-        changes=_word(paths.in_channel(options.changes, channel)),
-        brokers=", ".join(_word(one.strip()) for one in options.brokers.split(",")),
+        name=name_of(options.channel),
+        source=options.source.text,
+        brokers=f"[{brokers}]",
+        access=options.source.access,
+        topic=options.source.topic,
         tables=made,
     )
 
@@ -120,22 +155,15 @@ def _checked(channel: Path, text: str, timezone: str, found: Definition) -> tupl
 
 
 def _report(options: Options, dialect: str, count: int, notes: Sequence[str]) -> str:
-    place = options.channel
-    of_file = f"{counted(count, 'table')} of {options.definitions} ({dialect})"
-    noted = "".join(f"\nnote: {note}" for note in notes)
+    place, source = options.channel, options.source
+    of_file = f" of {options.definitions} ({dialect})" if options.definitions is not None else ""
+    noted = "".join(f"\n{line}" for line in (*source.found, *(f"note: {note}" for note in notes)))
     return (
-        f"{place}: channel {_name_of(place)}, {of_file}{noted}\nNext:\n{_directory(options.changes)}"
+        f"{place}: channel {name_of(place)}, {counted(count, 'table')}{of_file}{noted}\nNext:\n{source.commands}"
         f"  integrator check --channel {place} --connect    try the brokers and topics\n"
         f"  integrator plan --channel {place}               see topics, keys and messages\n"
-        f"  integrator --channel {place} --once             send the changes that are in {options.changes}"
+        f"  integrator --channel {place} --once             send the changes that are in {source.waiting}"
     )
-
-
-def _directory(changes: str) -> str:
-    """Return how to make the directory of changes, where there is none on this machine."""
-    if "://" in changes or Path(changes).exists():
-        return ""
-    return f"  mkdir -p {shlex.quote(changes)}    which `check` looks for\n"
 
 
 def _dialect_of(definitions: Path) -> tuple[str, bool]:
@@ -160,12 +188,12 @@ def _dialect_of(definitions: Path) -> tuple[str, bool]:
     return min(wrong, key=wrong.__getitem__), False
 
 
-def _name_of(channel: Path) -> str:
+def name_of(channel: Path) -> str:
     """Return a channel's name: the file's, as far as the letters of a name go."""
     letters = re.sub(r"[^a-z0-9_]+", "_", channel.stem.lower()).strip("_")
     return (letters if letters[:1].isalpha() else f"c{letters}")[:_NAME_SIZE]
 
 
-def _word(text: str) -> str:
+def word(text: str) -> str:
     """Return a text as YAML has it in braces."""
     return text if re.fullmatch(r"[A-Za-z0-9_./-]+", text) else json.dumps(text, ensure_ascii=False)

@@ -37,7 +37,7 @@ def airbyte(
 
 
 @app.command()
-def debezium(
+def debezium(  # noqa: PLR0913, PLR0917 - each is an option of the command
     file: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="The connector's configuration: JSON, or properties.")
     ],
@@ -53,11 +53,15 @@ def debezium(
     sql_dialect: Annotated[
         str | None, typer.Option(help="Whose SQL the definitions are in; without, the connector's database's.")
     ] = None,
+    keep_connector: Annotated[
+        bool,
+        typer.Option("--keep-connector", help="Read what the connector sends; without, the channel is in its place."),
+    ] = False,
 ) -> None:
-    """Write a channel that makes the messages of a Debezium connector; name what has no counterpart."""
+    """Write a channel in the place of a Debezium connector, or over its topics; name what has no counterpart."""
     from integrator.imports import debezium as of_debezium
 
-    options = of_debezium.Options(tables, sql_dialect, worker, brokers, channel)
+    options = of_debezium.Options(tables, sql_dialect, worker, brokers, channel, keep_connector)
     _report(*of_debezium.run(file, options, local_timezone()))
 
 

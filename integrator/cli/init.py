@@ -1,4 +1,4 @@
-"""`init`: a first channel, from a file with table definitions or from a database, and what to do next."""
+"""`init`: a first channel over change files or topics, and what to do next."""
 
 from __future__ import annotations
 
@@ -17,14 +17,44 @@ from integrator.errors import ConfigurationError
 def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     context: typer.Context,
     tables: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Table definitions: SQL (a dump, too), Avro or YAML; or a database, as jdbc:postgresql://host/database."
         ),
-    ],
+    ] = None,
     channel: Annotated[Path, typer.Option(help="The channel file to write.")] = Path("channel.yaml"),
-    changes: Annotated[str, typer.Option(help="The directory in which change files appear.")] = "changes",
-    brokers: Annotated[str, typer.Option(help="host:port of brokers, with commas.")] = "localhost:9092",
+    changes: Annotated[
+        str | None, typer.Option(help="The directory in which change files appear; by default, changes.")
+    ] = None,
+    from_topic: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Read changes from these topics: a name, or a regular expression, which begins with ^. Where their "
+            "records have schemas, no --tables are needed."
+        ),
+    ] = None,
+    brokers: Annotated[
+        str | None, typer.Option(help="host:port of brokers, with commas; by default, localhost:9092.")
+    ] = None,
+    registry: Annotated[
+        str | None, typer.Option(help="With --from-topic: the URL of the registry with the records' schemas.")
+    ] = None,
+    command_config: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="With --from-topic: a Kafka client's properties, with users and passwords, as Kafka's own commands "
+            "take them.",
+        ),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(help="With --from-topic: host:port of the brokers to send to; by default, the same.")
+    ] = None,
+    to_registry: Annotated[
+        str | None,
+        typer.Option(help="With --from-topic: send Avro, whose schemas are in the registry at this URL; else JSON."),
+    ] = None,
     sql_dialect: Annotated[
         str | None,
         typer.Option(help="postgres, mysql, oracle, tsql, db2; by default it is recognized from the file."),
@@ -37,28 +67,52 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
         Template, typer.Option(help="first: a minimal channel; production: see docs/howto/production.md.")
     ] = Template.FIRST,
 ) -> None:
-    """Write a first channel for the tables of a file or a database, check it, and say what to do next."""
+    """Write a first channel over change files or topics, check it, and say what to do next."""
     from integrator.cli import first_channel
 
     if channel.exists():
         raise ConfigurationError(f"{channel}: is there already; give another --channel, or remove it")
-    file = Path(tables)
-    written = None
-    if tables.startswith(definitions.JDBC):
-        secrets, file = Secrets(), channel.with_suffix(".sql")
-        context.obj.append(secrets)
+    for is_wrong, text in (
+        (tables is None and not from_topic, "--tables FILE is needed, or --from-topic TOPIC"),
+        (from_topic and changes, "--changes and --from-topic are two sources: give one of them"),
+        (tables is None and sql_dialect, "--sql-dialect goes with --tables FILE"),
+        (
+            not from_topic and (registry or command_config or to or to_registry),
+            "--registry, --command-config, --to and --to-registry go with --from-topic",
+        ),
+    ):
+        if is_wrong:
+            raise typer.BadParameter(text)
+    file = Path(tables) if tables is not None else None
+    written, secrets = None, Secrets()
+    context.obj.append(secrets)
+    if tables is not None and tables.startswith(definitions.JDBC):
+        file = channel.with_suffix(".sql")
         asked = definitions.DatabaseRequest(tables, user, password_file, tuple(jar or ()), tuple(schema or ()))
         written = definitions.write(asked, file, secrets)
     elif user or password_file or schema or jar:
         raise typer.BadParameter("--user, --password-file, --schema and --jar go with --tables jdbc:…")
-    elif not file.is_file():
+    elif file is not None and not file.is_file():
         raise typer.BadParameter(f"--tables {tables}: there is no such file")
     dialect = written.sql_dialect if written else sql_dialect
-    given = first_channel.Options(file, dialect, changes, brokers, channel, template)
     try:
-        made = first_channel.run(given, local_timezone())
+        if from_topic:
+            from integrator.cli import over_topics
+
+            wanted = over_topics.Asked(
+                from_topic, brokers, registry, command_config, over_topics.Target(to, to_registry), file is not None
+            )
+            source, target = over_topics.source_of(wanted, channel, template, secrets)
+        else:
+            source, target = (
+                first_channel.of_files(changes or "changes", channel, template),
+                brokers or "localhost:9092",
+            )
+        made = first_channel.run(
+            first_channel.Options(file, dialect, source, target, channel, template), local_timezone()
+        )
     except BaseException:
-        if written:
+        if written and file:
             file.unlink()
         raise
     output.console().print(made.text)

@@ -1,4 +1,4 @@
-"""Channels that `init` writes beside the first one: for production, where nobody looks on."""
+"""The channels that `init` writes: a first one, and one for production, where nobody looks on."""
 
 from __future__ import annotations
 
@@ -12,16 +12,24 @@ class Template(str, Enum):
     PRODUCTION = "production"
 
 
-PRODUCTION = """\
-# What is sent where. Every word is in docs/reference.md; docs/howto/production.md has a checklist beside it.
-channel: {name}
-# Progress, on a disk that is kept and backed up. One process has it at a time.
-state: state
-locations:
+FILES = """\
+  # Change files appear here under their final names. Their shape is recognized; `dialect: debezium` fixes it.
+  src: {{class: files, path: {changes}}}
+"""
+PRODUCTION_FILES = """\
   src:
     class: files
     # Change files appear here under their final names. Their shape is recognized; `dialect: debezium` fixes it.
     path: {changes}
+"""
+RULES = """\
+    # A column that comes later is added to its table while the channel runs.
+    unknown_columns: add
+    # Changes that a producer repeats after a restart, as Debezium's connectors do, are sent again.
+    repeated_positions: send
+"""
+"""Of a source with topics: lines after its location's."""
+PRODUCTION_RULES = """\
     # A column that the definitions do not have is added to its table while the channel runs.
     unknown_columns: add
     # Changes of a table that the definitions do not have are rejected into the dead letter topic (errors), from which
@@ -30,14 +38,40 @@ locations:
     # Changes that capture repeats after a restart, as Debezium, Maxwell and pg_recvlogical do, are sent again. Where
     # yours never does that, `error` finds files that are out of order.
     repeated_positions: send
-  kaf:
+"""
+FIRST = """\
+# What is sent where. Every word is in docs/reference.md; `check` names each mistake with its line.
+channel: {name}
+locations:
+{source}  kaf:
     class: kafka
-    Kafka_Brokers: [{brokers}]
+    Kafka_Brokers: {brokers}
+{access}    Kafka_Default_Topic: "{topic}"
+    # Topics that are not there are created so; without this they must be there. In production: 3 replicas.
+    Create_Topics: {{Partitions: 4, Replication_Factor: 1}}
+{tables}actions:
+  # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update), integ_seq orders them.
+  - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
+  - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
+     IntegrateExpression: "{{hvr_integ_seq}}"}}
+"""
+NO_ACCESS = """\
     # Kafka_Tls: true
     # Kafka_Authentication_Method: SCRAM-SHA-512
     # Stream_User: integrator
-    # Stream_Password: ${{KAFKA_PASSWORD}}
-    Kafka_Default_Topic: "{name}.{{hvr_tbl_name}}"
+    # Stream_Password: ${KAFKA_PASSWORD}
+"""
+"""Of a Kafka location in production, where nothing is known of its access."""
+PRODUCTION = """\
+# What is sent where. Every word is in docs/reference.md; docs/howto/production.md has a checklist beside it.
+channel: {name}
+# Progress, on a disk that is kept and backed up. One process has it at a time.
+state: state
+locations:
+{source}  kaf:
+    class: kafka
+    Kafka_Brokers: {brokers}
+{access}    Kafka_Default_Topic: "{topic}"
     # Topics that are not there are created so. The number of partitions cannot be changed later without losing order.
     Create_Topics: {{Partitions: 12, Replication_Factor: 3}}
 errors:
@@ -50,11 +84,10 @@ errors:
   threshold: {{failed: 1000, of: 10000}}
 # A broker that is away does not end the process, however long.
 restart: {{timeout_seconds: -1}}
-{tables}
-actions:
+{tables}actions:
   # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update), integ_seq orders them.
   - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
   - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
      IntegrateExpression: "{{hvr_integ_seq}}"}}
 """
-"""As the first channel's text, it is given name, changes, brokers, and the lines of `tables`."""
+"""As the first channel's text, it is given name, source, brokers, access, topic and tables."""

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -167,16 +167,30 @@ def joined_deferred(parts: Iterable[bytes]) -> bytes:
     return to_deferred([batch for part in parts for batch in Checkpoint(deferred=part).deferred_rows()])
 
 
+class StreamSummary(NamedTuple):
+    """Where a stream stands after a file of it.
+
+    ordinal, path: of the file. open: the transaction that is open there. span: the positions of the changes that were
+    read of it.
+    """
+
+    ordinal: int
+    path: str
+    open: OpenTransaction
+    span: PositionRange
+
+
 @dataclass(frozen=True)
 class FileSummary:
     """What the first pass knows of a file that it has read to its end, or of small files that it read as one.
 
-    ordinal: the number of the file, or of the last of them. path: the file, or the first of them.
+    ordinal: the highest number of them. path: the file, or the first of them. streams: of each stream that they are of
+    where it stands after the last of its files.
     """
 
     ordinal: int
     rows: int
-    open: OpenTransaction
+    streams: dict[str, StreamSummary]
     not_sent: dict[str, int]
     """What was read and not sent, by reason: operations that the replication style leaves out, and what is no row."""
     resumed: int = 0
@@ -185,9 +199,7 @@ class FileSummary:
     """Values that were changed, by reason."""
     details: list[dict[str, Any]] = field(default_factory=list)
     """Details of some of those."""
-    stream: str = ""
     path: str = ""
-    span: PositionRange = field(default_factory=PositionRange)
     sources: dict[str, Source] = field(default_factory=dict)
     """Of which table of the source the records of a table are, where its definition leaves that open."""
     rejected: int = 0
@@ -201,21 +213,19 @@ class FileSummary:
 
     def to_json(self) -> str:
         """Return the summary as text."""
-        return json.dumps({**self.__dict__, "open": list(self.open.__dict__.values())})
+        streams = {name: [*one[:2], [*vars(one.open).values()], one.span] for name, one in self.streams.items()}
+        return json.dumps({**self.__dict__, "streams": streams})
 
     @staticmethod
     def of_json(text: str | bytes) -> FileSummary:
         """Return the summary that `to_json` wrote."""
         summary = json.loads(text)
         sources = {name: Source(*source) for name, source in summary["sources"].items()}
-        return FileSummary(
-            **{
-                **summary,
-                "open": OpenTransaction(*summary["open"]),
-                "span": PositionRange(*summary["span"]),
-                "sources": sources,
-            }
-        )
+        streams = {
+            name: StreamSummary(ordinal, path, OpenTransaction(*opened), PositionRange(*span))
+            for name, (ordinal, path, opened, span) in summary["streams"].items()
+        }
+        return FileSummary(**{**summary, "streams": streams, "sources": sources})
 
     def to_fragment(self) -> pa.RecordBatch:
         """Return the summary as a row of fragments."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from integrator.contracts.streams import PositionRange, Source
 from integrator.decode import table_files
 from integrator.decode.json.shapes import ColumnIndex
 from integrator.decode.lines.files import BLOCK_BYTES, container_of, first_lines, raw_lines
-from integrator.decode.lines.joined import JoinedLines
+from integrator.decode.lines.joined import ONE_STREAM, JoinedLines, Joint, Streams
 from integrator.decode.lines.lines import Lines
 from integrator.decode.lines.reading import LineReading, read_lines, whole_lines
 from integrator.decode.lines.repeated import RepeatedMember
@@ -41,6 +41,7 @@ class File:
 
     path: what it is called, in errors, too. number: that of its slice. joined: its lines and those of files after it,
     which are read as if they were in it. Another source has a class of its own, with lines, `container` and `start`.
+    Errors of joined ones name the first of them: they are for whoever reads them again one by one.
     """
 
     path: str
@@ -48,9 +49,18 @@ class File:
     joined: JoinedLines | None = None
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """The files whose lines these are."""
-        return self.joined.paths if self.joined else (self.path,)
+    def parts(self) -> tuple[File, ...]:
+        """The files whose lines these are, each alone."""
+        return tuple(File(path) for path in self.joined.paths) if self.joined else (self,)
+
+    @property
+    def joint(self) -> Joint | None:
+        """Which slices the lines are of, where they are those of several."""
+        return self.joined.joint if self.joined else None
+
+    def streams_of(self, line: Ints) -> Streams:
+        """Return which streams lines are of, which ascend."""
+        return ONE_STREAM if self.joint is None else self.joint.streams_of(line)
 
     @property
     def container(self) -> str:
@@ -94,13 +104,16 @@ class File:
 
     def places_of(self, line: Ints) -> pa.Array:
         """Return positions of records whose source gives none, as 20 hex digits: the file's number, and the line."""
-        file = hexadecimal(np.array([self.number], np.uint64), 10)[0].as_py()
-        return pc.binary_join_element_wise(file, hexadecimal(line.astype(np.uint64), 10), "")
+        number = np.full(len(line), self.number)
+        if self.joined is not None:
+            at = self.joined.joint.slice_of(line)
+            number, line = self.joined.numbers[at], line - self.joined.joint.first_lines[at] + 1
+        file, line = (hexadecimal(one.astype(np.uint64), 10) for one in (number, line))
+        return pc.binary_join_element_wise(file, line, "")
 
-    @property
-    def segment(self) -> str:
-        """What makes such positions of several streams different ones, as 16 hex digits; empty where they are."""
-        return ""
+    def segments_of(self, line: Ints) -> pa.Array | None:  # noqa: ARG002 - of slices that are no files
+        """Return what makes such positions of several streams different ones, as 16 hex digits; None where they are."""
+        return None
 
     @property
     def line_before(self) -> int:
@@ -116,8 +129,24 @@ class File:
         return _SENT_LATER | self.number % _FILES * _OF_FILE if reading.sent_later else 0
 
 
-PreviousEnd = Callable[[], OpenTransaction]
-"""Called only when a file's first record needs it: it may read the previous file."""
+PreviousEnd = Callable[[str], OpenTransaction]
+"""Returns where a stream stands before the file. Called only when its first record needs it: it may read the previous
+file. A file that is read alone does not know the name of its stream: it is empty."""
+
+
+def nothing_before(_stream: str) -> OpenTransaction:
+    """Return that nothing is known of what is before a file."""
+    return OpenTransaction()
+
+
+class End(NamedTuple):
+    """Where a stream stands after a part of a file: in which transaction, and the positions of the file's changes.
+
+    span: the positions of the first and the last change of the file so far; empty where they are by line.
+    """
+
+    open: OpenTransaction
+    span: PositionRange
 
 
 class BlockState(Protocol):
@@ -211,17 +240,16 @@ class Reading:
 class Batch:
     """A part of a file: its change rows, where it ended, and what in it was no change row of the channel.
 
-    unknown: how many values of columns that the tables do not have were passed over, by column.
-    span: the positions of the first and the last change of the file so far, without the dialect.
-    sources: of which table of the source the records of a table are, where that was not known before the file.
-    open: None where all lines of the part are rejected.
+    ends: of each stream of which the part has records where it stands; of none where all lines are rejected. Spans are
+    without the dialect where the channel has one. unknown: how many values of columns that the tables do not have were
+    passed over, by column. sources: of which table of the source the records of a table are, where that was not known
+    before the file.
     """
 
     changes: ChangeBatch
-    open: OpenTransaction | None
+    ends: Mapping[str, End] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
-    span: PositionRange = field(default_factory=PositionRange)
     sources: Mapping[str, Source] = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
 

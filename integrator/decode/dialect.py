@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from integrator.contracts.sequence import OpenTransaction
-from integrator.contracts.streams import PositionRange
 from integrator.decode.contract import Batch, File, PreviousEnd, Reading
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.lines.lines import Lines
@@ -140,13 +139,15 @@ def of_parts(
         ascending = Ascending(checked=not reading.repeated_positions)
         order = Sequencer(before, ascending, file.first_row(reading), alone=alone)
         tables, of_file = reading.source_tables(), parts(file, reading)
+        if of_file.joined and file.joint is not None:
+            file.joint.check_one_stream(file.path)
 
         def step(block: Any) -> Batch:
             records, positions = of_file.decode(block)
-            placed = order.place(positions.numbered(file, records.where.line), records.where)
+            placed_at = positions.numbered(file, records.where.line)
+            placed = order.place(placed_at, records.where)
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
-            span = PositionRange() if order.by_line else ascending.span
-            return Batch(changes, order.open, ignored, unknown, span, dict(tables.new))
+            return Batch(changes, order.ends(placed_at.streams), ignored, unknown, dict(tables.new))
 
         yield from each_block(of_file.blocks, step, (ascending, order, tables), reading, joined=of_file.joined)
 
@@ -163,7 +164,8 @@ def of_parts(
             return end_by_reading(partial(read, alone=True), file, reading)
         state = OpenTransaction()
         for positions in positions_of(file, replace(reading, whole_files=False)):
-            state = trailing(positions).after(state)
+            [part] = trailing(positions)
+            state = part.after(state)
         return state
 
     return Dialect(read, tail, marks, names_tables, check=check)

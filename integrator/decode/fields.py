@@ -162,12 +162,18 @@ def named(names: Qualified, objects: Objects, default: str | None = None) -> Qua
     origin = objects.lines.origin
     if origin is None or not table.null_count:
         return names._replace(table=pc.coalesce(table, instead))
-    codes, nameless = pa.array(origin.codes[objects.line]), pc.is_null(table)
+    own = origin.codes[objects.line]
+    codes, nameless = pa.array(own, mask=own < 0), pc.is_null(table)
     schemas = pa.array([one.schema for one in origin.tables], pa.string()).take(codes)
     tables = pa.array([one.name for one in origin.tables], pa.string()).take(codes)
-    schema = names.schema.cast(pa.string())
-    schema = pc.if_else(nameless, pc.coalesce(schema, schemas), schema)
-    return Qualified(names.database, schema, pc.coalesce(table, tables, instead))
+    databases = pa.array([one.database for one in origin.tables], pa.string()).take(codes)
+
+    def filled(given: pa.Array, instead: pa.Array) -> pa.Array:
+        own = given.cast(pa.string())
+        return pc.if_else(nameless, pc.coalesce(own, instead), own)
+
+    schema, database = filled(names.schema, schemas), filled(names.database, databases)
+    return Qualified(database, schema, pc.coalesce(table, tables, instead))
 
 
 def written_at(objects: Objects) -> pa.Array:

@@ -16,7 +16,7 @@ import numpy as np
 from integrator.contracts.change_batch import ChangeBatch, no_changes
 from integrator.contracts.rejected import Rejected, Stage
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import Batch, BlockState, File, PreviousEnd, Reading
+from integrator.decode.contract import Batch, BlockState, File, PreviousEnd, Reading, nothing_before
 from integrator.decode.lines.lines import Lines
 from integrator.decode.refusal import Faults
 from integrator.engine.arrays import Ints
@@ -53,7 +53,7 @@ def each_block(
             batch, rest = _attempts(part, step, states, rejected, divisible=not reading.whole_files, joined=joined)
             parts += rest
             if batch is not None or (rejected and not parts):
-                yield replace(batch or Batch(no_changes(lines.file), None), rejected=tuple(rejected))
+                yield replace(batch or Batch(no_changes(lines.file)), rejected=tuple(rejected))
                 rejected = []
 
 
@@ -122,8 +122,9 @@ def end_by_reading(
 ) -> OpenTransaction:
     """Return where a file, seen alone, ends, where lines may be rejected: such count for nothing, so all are read."""
     state = OpenTransaction()
-    for batch in read(file, OpenTransaction, reading):
-        state = batch.open or state
+    for batch in read(file, nothing_before, reading):
+        for end in batch.ends.values():
+            state = end.open
     return state
 
 

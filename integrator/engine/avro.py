@@ -20,11 +20,11 @@ from integrator.engine.json_writer import (
     write_literal,
     write_text,
     write_whole,
+    write_word,
 )
 from integrator.engine.programs import (
     CUT,
     FULL,
-    LONG_VARINT,
     MAX_DEPTH,
     NEGATIVE,
     NO_BLOCK,
@@ -39,6 +39,7 @@ from integrator.engine.programs import (
     Programs,
     Text,
 )
+from integrator.engine.varints import signed_varint
 
 END, LITERAL, NULLABLE, UNION, JUMP, ARRAY, MAP, NEXT, CALL, RETURN = range(10)
 BOOLEAN, INT, LONG, FLOAT, DOUBLE, BYTES, FIXED, ENUM, STRING = range(10, 19)
@@ -52,41 +53,16 @@ _ROOM = 64
 
 
 @compiled
-def _varint(text: Octets, at: int, end: int) -> tuple[int, int]:
-    """Return a zigzag number of at most 64 bits, and the place after it; or a place, and the negative of a fault."""
-    result, shift = np.int64(0), 0
-    while True:
-        if at >= end:
-            return at, -CUT
-        byte = np.int64(text[at])
-        at += 1
-        if shift == 63 and byte > 1:
-            return at - 1, -LONG_VARINT
-        result |= (byte & 127) << shift
-        if byte < 128:
-            return int(((result >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(result & 1)), at
-        shift += 7
-
-
-@compiled
-def _word(word: Octets, out: Output, to: int) -> int:
-    for byte in word:
-        out.octets[to] = byte
-        to += 1
-    return to
-
-
-@compiled
 def _next_block(text: Octets, at: int, end: int, may_be_empty: int, block: Ints) -> tuple[int, int]:
     """Read how many items the next block of an array or map has, into `block`; return the place, and a fault."""
-    left, after = _varint(text, at, end)
+    left, after = signed_varint(text, at, end)
     if after < 0:
         return left, -after
     at = after
     block[1] = -1
     if left < 0:
         left = -left
-        size, after = _varint(text, at, end)
+        size, after = signed_varint(text, at, end)
         if after < 0:
             return size, -after
         if left < 0 or size < 0 or size > end - after:
@@ -132,11 +108,11 @@ def write_record(  # noqa: C901, PLR0912, PLR0915 - one state machine: its regis
             to = write_literal(literals, code[pc + 1], size, out, to)
         one, two = int(code[pc + 3]), int(code[pc + 4])
         if what == NULLABLE:
-            branch, after = _varint(octets, at, end)
+            branch, after = signed_varint(octets, at, end)
             if after < 0:
                 return branch, -after, to, count
             if branch == one:
-                to = _word(_NULL, out, to)
+                to = write_word(_NULL, out, to)
                 pc = two
             elif branch == 1 - one:
                 pc += WIDTH
@@ -144,7 +120,7 @@ def write_record(  # noqa: C901, PLR0912, PLR0915 - one state machine: its regis
                 return at, NO_BRANCH, to, count
             at = after
         elif what in (STRING, BYTES):
-            size, after = _varint(octets, at, end)
+            size, after = signed_varint(octets, at, end)
             if after < 0:
                 return size, -after, to, count
             at = after
@@ -163,7 +139,7 @@ def write_record(  # noqa: C901, PLR0912, PLR0915 - one state machine: its regis
             at += size
             pc += WIDTH
         elif what in (INT, LONG):
-            value, after = _varint(octets, at, end)
+            value, after = signed_varint(octets, at, end)
             if after < 0:
                 return value, -after, to, count
             if what == INT and (value > 2147483647 or value < -2147483648):
@@ -178,12 +154,12 @@ def write_record(  # noqa: C901, PLR0912, PLR0915 - one state machine: its regis
                 return at, CUT, to, count
             if octets[at] > 1:
                 return at, NO_BOOLEAN, to, count
-            to = _word(_TRUE, out, to) if octets[at] else _word(_FALSE, out, to)
+            to = write_word(_TRUE, out, to) if octets[at] else write_word(_FALSE, out, to)
             at += 1
             pc += WIDTH
         elif what in (ENUM, UNION):
             # literals of symbols, or jumps to branches, are the instructions after it
-            value, after = _varint(octets, at, end)
+            value, after = signed_varint(octets, at, end)
             if after < 0:
                 return value, -after, to, count
             if value < 0 or value >= one:
@@ -247,7 +223,7 @@ def write_record(  # noqa: C901, PLR0912, PLR0915 - one state machine: its regis
                     out.octets[to] = _COMMA
                     to += 1
                 if is_map:
-                    size, after = _varint(octets, at, end)
+                    size, after = signed_varint(octets, at, end)
                     if after < 0:
                         return size, -after, to, count
                     if size < 0:

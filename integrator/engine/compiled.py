@@ -18,6 +18,7 @@ from integrator.engine import cache
 
 Function = TypeVar("Function", bound=Callable[..., object])
 _config: Any = numba.config
+_make = partial(cast("Callable[..., Any]", numba.njit), nogil=True, _nrt=False)
 _KEPT = not _config.DISABLE_JIT and cache.choose()
 """Whether code is kept; else each process compiles for itself, some seconds' work."""
 
@@ -29,8 +30,12 @@ def compiled(function: Function) -> Function:
     the caller ensures that all are within the arrays. References are not counted (`_nrt`, which Numba's types do not
     have): each call of another compiled function would count those of its arrays, a quarter of the time of indexing.
     """
-    make = partial(cast("Callable[..., Any]", numba.njit), nogil=True, _nrt=False)
-    return cast("Function", make(cache=_KEPT)(function))
+    return cast("Function", _make(cache=_KEPT)(function))
+
+
+def inlined(function: Function) -> Function:
+    """Return as `compiled`, for a function that becomes part of those that call it: many arrays are dear to pass."""
+    return cast("Function", _make(cache=_KEPT, forceinline=True)(function))
 
 
 def wrapping(function: Function) -> Function:

@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from integrator.engine.arrays import Ints, Mask, Octets, Words, words
-from integrator.engine.compiled import compiled, wrapping
+from integrator.engine.compiled import compiled, inlined, wrapping
 from integrator.engine.grammar import BACKSLASH, NEWLINE, QUOTE
 from integrator.engine.words import WORD, equal, in_each, less, lowest_mark
 
 ROOM_OF_NUMBER = 24
 """Characters of the longest number: -2.2250738585072014E-308."""
+_FOUR_DIGITS = np.uint64(10_000)
 _DIGITS = np.frombuffer(b"".join(b"%02d" % number for number in range(100)), np.uint8)
 _BASE64 = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 _HEX_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -50,19 +51,19 @@ def output_of(octets: Octets) -> Output:
     return Output(octets, words(octets))
 
 
-@compiled
+@inlined
 def room_of_text(size: int) -> int:
     """Return how many bytes a text of `size` bytes takes at most."""
     return _MOST_ESCAPED * size + 2 + WORD
 
 
-@compiled
+@inlined
 def room_of_base64(size: int) -> int:
     """Return how many bytes the base64 of `size` bytes takes at most."""
     return (size + 2) // 3 * 4 + 2 + WORD
 
 
-@compiled
+@inlined
 def write_literal(literals: Words, at: int, size: int, out: Output, to: int) -> int:
     """Write bytes of a text of literals, which ends with a word more."""
     for part in range(0, size, WORD):
@@ -70,18 +71,33 @@ def write_literal(literals: Words, at: int, size: int, out: Output, to: int) -> 
     return to + size
 
 
+@inlined
+def write_word(word: Octets, out: Output, to: int) -> int:
+    """Write a few bytes."""
+    for byte in word:
+        out.octets[to] = byte
+        to += 1
+    return to
+
+
 @wrapping
 def write_whole(value: int, out: Output, to: int) -> int:
     """Write a whole number of 64 bits."""
-    octets, rest, hundred = out.octets, np.uint64(value), np.uint64(100)
     if value < 0:
-        octets[to] = _MINUS
-        to += 1
-        rest = np.uint64(0) - rest
-    size, bound = 1, np.uint64(10)
-    while rest >= bound:
-        size += 1
-        bound *= np.uint64(10)
+        out.octets[to] = _MINUS
+        return write_unsigned(np.uint64(0) - np.uint64(np.int64(value)), out, to + 1)
+    return write_unsigned(np.uint64(value), out, to)
+
+
+@wrapping
+def write_unsigned(rest: np.uint64, out: Output, to: int) -> int:
+    """Write a whole number of 64 bits without a sign."""
+    octets, hundred = out.octets, np.uint64(100)
+    size, high = 1, rest
+    while high >= _FOUR_DIGITS:
+        high //= _FOUR_DIGITS
+        size += 4
+    size += int(high >= np.uint64(10)) + int(high >= hundred) + int(high >= np.uint64(1000))
     at = to + size
     while rest >= hundred:
         left = rest // hundred
@@ -97,7 +113,7 @@ def write_whole(value: int, out: Output, to: int) -> int:
     return to + size
 
 
-@compiled
+@inlined
 def write_text(text: Octets, text_words: Words, at: int, size: int, out: Output, to: int) -> int:
     """Write bytes of UTF-8 as a text in quotes; whether they are UTF-8 is not looked at."""
     octets, out_words = out.octets, out.words
@@ -133,7 +149,7 @@ def write_text(text: Octets, text_words: Words, at: int, size: int, out: Output,
     return to + 1
 
 
-@compiled
+@inlined
 def write_base64(text: Octets, at: int, size: int, out: Output, to: int) -> int:
     """Write bytes as base64 in quotes (RFC 4648, section 4)."""
     octets = out.octets
@@ -157,7 +173,7 @@ def write_base64(text: Octets, at: int, size: int, out: Output, to: int) -> int:
     return to + 1
 
 
-@compiled
+@inlined
 def reserve_float(bits: int, single: bool, floats: Floats, count: int, out: Output, to: int) -> int:
     """Write blanks, in which a number is written later; note it as that of `count`."""
     floats.bits[count], floats.place[count], floats.single[count] = bits, to, single

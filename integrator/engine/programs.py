@@ -29,8 +29,20 @@ FULL = -1
     NO_FIELD,
     NO_WIRE_TYPE,
     NO_GROUP,
-    NO_MESSAGE,
-) = range(17)
+    IN_PIECES,
+    MISSING,
+    NO_DATE,
+    NO_TIME,
+    OUT_OF_RANGE,
+    OTHER_SCALE,
+) = range(22)
+
+
+class Stacks(NamedTuple):
+    """Room for what is open: arrays, maps, records and messages, and the fields of messages, as each loop has them."""
+
+    frames: Ints
+    fields: Ints
 
 
 class Text(NamedTuple):

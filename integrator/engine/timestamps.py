@@ -6,6 +6,7 @@ import numpy as np
 
 from integrator.engine.arrays import Ints, Mask, Octets, Places
 from integrator.engine.compiled import compiled
+from integrator.engine.days import NO_DAY, days_of
 from integrator.engine.grammar import QUOTE
 from integrator.engine.values import is_null
 
@@ -15,10 +16,6 @@ _DAY = len("2026-01-02")
 _SECOND = len("2026-01-02 03:04:05")
 _NS_YEARS = (1678, 2261)
 """Of which 64 bits hold every nanosecond."""
-_DAYS_IN_400 = 146_097
-_DAYS_TO_1970 = 719_468
-"""From the first of March of year 0."""
-_BAD = -(1 << 63)
 _SECONDS = (-62_135_596_800, 253_402_300_799)
 """The first and the last of the years 1 to 9999, out of which an offset may move a timestamp."""
 
@@ -33,7 +30,7 @@ def parse_dates(text: Octets, start: Places, end: Places, days: Places, valid: M
             if text[start[place]] != QUOTE or end[place] - start[place] != _DAY + 2:
                 return False
             day = _days(text, start[place] + 1)
-            if day == _BAD:
+            if day == NO_DAY:
                 return False
         days[place] = day
     return True
@@ -49,7 +46,7 @@ def parse_timestamps(
         timestamp = 0
         if valid[place]:
             timestamp = _timestamp(text, start[place], end[place], digits, zone)
-            if timestamp == _BAD:
+            if timestamp == NO_DAY:
                 return False
         timestamps[place] = timestamp
     return True
@@ -65,23 +62,12 @@ def _two(text: Octets, at: int) -> int:
 
 @compiled
 def _days(text: Octets, at: int) -> int:
-    """Return the days since 1970-01-01 of a day of the years 1 to 9999 that is written here; _BAD where none is."""
+    """Return the days since 1970-01-01 of a day of the years 1 to 9999 that is written here; NO_DAY where none is."""
     century, year, month, day = _two(text, at), _two(text, at + 2), _two(text, at + 5), _two(text, at + 8)
     if min(century, year, month, day) < 0 or text[at + 4] != _MINUS or text[at + 7] != _MINUS:
-        return _BAD
+        return NO_DAY
     year += century * 100
-    if year == 0 or month < 1 or month > 12 or day < 1 or day > 31:
-        return _BAD
-    if day > 28:
-        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        longest = (29 if leap else 28) if month == 2 else 30 if month in (4, 6, 9, 11) else 31
-        if day > longest:
-            return _BAD
-    # The year begins in March, so that a leap day is its last: https://howardhinnant.github.io/date_algorithms.html
-    year -= month <= 2
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    in_400 = year % 400
-    return year // 400 * _DAYS_IN_400 + in_400 * 365 + in_400 // 4 - in_400 // 100 + of_year - _DAYS_TO_1970
+    return days_of(year, month, day)
 
 
 @compiled
@@ -103,18 +89,18 @@ def _offset(text: Octets, at: int, size: int) -> int:
 
 @compiled
 def _timestamp(text: Octets, at: int, end: int, digits: int, zone: int) -> int:  # noqa: C901, PLR0912
-    """Return a timestamp in units of so many digits of a second; _BAD for what is none."""
+    """Return a timestamp in units of so many digits of a second; NO_DAY for what is none."""
     at, end = at + 1, end - 1
     if text[at - 1] != QUOTE or end - at < _SECOND:
-        return _BAD
+        return NO_DAY
     day = _days(text, at)
     hour, minute, second = _two(text, at + 11), _two(text, at + 14), _two(text, at + 17)
-    if day == _BAD or text[at + 10] not in (_SPACE, _T) or text[at + 13] != _COLON or text[at + 16] != _COLON:
-        return _BAD
+    if day == NO_DAY or text[at + 10] not in (_SPACE, _T) or text[at + 13] != _COLON or text[at + 16] != _COLON:
+        return NO_DAY
     if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
-        return _BAD
+        return NO_DAY
     if digits == 9 and not _NS_YEARS[0] < _two(text, at) * 100 + _two(text, at + 2) < _NS_YEARS[1]:
-        return _BAD
+        return NO_DAY
     at += _SECOND
     fraction = np.int64(0)
     count = 0
@@ -124,11 +110,11 @@ def _timestamp(text: Octets, at: int, end: int, digits: int, zone: int) -> int: 
             if count < digits:
                 fraction = fraction * 10 + int(text[at]) - _ZERO
             elif text[at] != _ZERO or count == 9:
-                return _BAD
+                return NO_DAY
             count += 1
             at += 1
         if count == 0:
-            return _BAD
+            return NO_DAY
     for _ in range(digits - min(count, digits)):
         fraction *= 10
     offset = 0
@@ -138,20 +124,20 @@ def _timestamp(text: Octets, at: int, end: int, digits: int, zone: int) -> int: 
         at += 1
         if sign == _Z:
             if left != 1:
-                return _BAD
+                return NO_DAY
         else:
             offset = _offset(text, at, left - 1)
             if sign not in (_PLUS, _MINUS) or offset < 0:
-                return _BAD
+                return NO_DAY
             offset = -offset if sign == _MINUS else offset
             if zone == NO_ZONE_OR_UTC and (sign != _PLUS or offset or left == 3):
-                return _BAD
+                return NO_DAY
     if (zone == NO_ZONE and has_zone) or (zone == OWN_ZONE and not has_zone):
-        return _BAD
+        return NO_DAY
     unit = np.int64(1)
     for _ in range(digits):
         unit *= 10
     seconds = day * 86_400 + hour * 3_600 + minute * 60 + second - offset
     if not _SECONDS[0] <= seconds <= _SECONDS[1]:
-        return _BAD
+        return NO_DAY
     return int(seconds * unit + fraction)

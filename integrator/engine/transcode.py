@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.engine import avro
-from integrator.engine.arrays import Ints, Octets
+from integrator.engine import avro, protobuf
+from integrator.engine.arrays import Ints, Mask, Octets
 from integrator.engine.compiled import compiled
 from integrator.engine.grammar import NEWLINE
 from integrator.engine.json_writer import (
@@ -18,7 +18,8 @@ from integrator.engine.json_writer import (
     write_one_line,
     write_text,
 )
-from integrator.engine.programs import FULL, NO_FRAME, OK, TRAILING, WIDTH, Lines, Programs, Text
+from integrator.engine.programs import FULL, NO_FRAME, OK, TRAILING, WIDTH, Lines, Programs, Stacks, Text
+from integrator.engine.varints import signed_varint
 
 AVRO, PROTOBUF, JSON, TEXT, BYTES, NOTHING = range(6)
 """What runs a program. JSON, text, bytes and nothing have two literals: before the record, and after it."""
@@ -26,6 +27,8 @@ NULL, UNFRAMED = -1, -2
 """Of a record without a schema's id."""
 FRAME_BYTES = 5
 """The magic byte 0, and the schema's id."""
+INDEX_BITS, MOST_INDEXES, NO_PATH = 15, 4, -1
+"""A message's path in its file is a number: of its first index, and one more than each other one, the least first."""
 _ROOM = 64
 
 
@@ -46,6 +49,31 @@ def read_frames(text: Octets, starts: Ints, ends: Ints, ids: Ints) -> None:
             for place in range(at + 1, at + FRAME_BYTES):
                 number = number << 8 | np.int64(text[place])
             ids[record] = number
+
+
+@compiled
+def read_paths(text: Octets, starts: Ints, ends: Ints, which: Mask, paths: Ints) -> None:
+    """Read which message of its file each record is, into `paths`; move where it begins to after that.
+
+    Written is the number of indexes, and these; no index is the first message. A path that is none, or that is too
+    long, is NO_PATH.
+    """
+    for record in range(len(starts)):
+        if not which[record]:
+            continue
+        end, path = ends[record], np.int64(0)
+        many, at = signed_varint(text, starts[record], end)
+        if at < 0 or many < 0 or many > MOST_INDEXES:
+            path, many = np.int64(NO_PATH), 0
+        for place in range(many):
+            index, at = signed_varint(text, at, end)
+            if at < 0 or index < 0 or index >= (1 << INDEX_BITS) - 1:
+                path = np.int64(NO_PATH)
+                break
+            path |= (np.int64(index) + (place > 0)) << (INDEX_BITS * place)
+        paths[record] = path
+        if path != NO_PATH:
+            starts[record] = at
 
 
 @compiled
@@ -72,7 +100,7 @@ def _write_whole_record(
 
 @compiled
 def write_lines(
-    text: Text, programs: Programs, stack: Ints, floats: Floats, out: Output, lines: Lines, state: Ints
+    text: Text, programs: Programs, stacks: Stacks, floats: Floats, out: Output, lines: Lines, state: Ints
 ) -> int:
     """Write records as lines, from where `state` is: the next record, and the places in `out` and `floats`.
 
@@ -88,10 +116,14 @@ def write_lines(
             after, floats_after = to, count
             if programs.engine[own] == AVRO:
                 at, fault, after, floats_after = avro.write_record(
-                    text, bounds, programs, programs.begins[own], stack, floats, out, (to, count)
+                    text, bounds, programs, programs.begins[own], stacks.frames, floats, out, (to, count)
                 )
                 if fault == OK and at != text.ends[record]:
                     fault = TRAILING
+            elif programs.engine[own] == PROTOBUF:
+                at, fault, after, floats_after = protobuf.write_record(
+                    text, bounds, programs, programs.begins[own], stacks, floats, out, (to, count)
+                )
             else:
                 fault, after = _write_whole_record(text, bounds, programs, own, out, to)
             if fault == FULL:

@@ -1,100 +1,155 @@
-"""Reading proto3 text, ours or as a registry prints it: the fields of each message, by path, with their numbers.
+"""Reading proto2 and proto3 text, ours or as a registry prints it: the fields of each message, by path, and its enums.
 
-No more than is needed to keep field numbers and to compare two schemas; what declares no field is passed over. Grammar:
-https://protobuf.dev/reference/protobuf/proto3-spec/.
+No more than is needed to keep field numbers, to compare two schemas and to read records; what declares no field is
+passed over. Grammar: https://protobuf.dev/reference/protobuf/proto3-spec/.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _TOKEN = re.compile(
-    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|'[^'\\]*(?:\\.[^'\\]*)*(?:'|\Z)|[\w.]+|[{}\[\]();=<>,]""",
+    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|'[^'\\]*(?:\\.[^'\\]*)*(?:'|\Z)|[\w.]+|[{}\[\]();=<>,:-]""",
     re.DOTALL,
 )  # what does not end goes to the end of the text: to look for its end again from each place takes for ever
 _LABELS = ("optional", "repeated", "required")
 _BLOCKS = ("message", "oneof", "enum", "extend", "service")
+_NO_FIELDS = ("option", "import", "package", "syntax", "reserved", "extensions")
 _MOST = 536_870_911
 _RANGE = 10_000
+
+Path = tuple[str, ...]
+"""The names of messages, from the outermost on."""
 
 
 @dataclass(frozen=True)
 class ProtoField:
-    """A field of the message at `path` (message names from the outermost on)."""
+    """A field of the message at `path`. oneof: which it is one of. options: the words in its brackets."""
 
-    path: tuple[str, ...]
+    path: Path
     label: str
     type: str
     name: str
     number: int
+    oneof: str = ""
+    options: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass
 class ProtoFile:
-    """The fields of all messages, in the order of the text, and the numbers that messages have reserved."""
+    """What a file declares, in the order of the text. fields: of all messages. reserved: the numbers that they have so.
 
-    fields: tuple[ProtoField, ...]
-    reserved: tuple[tuple[tuple[str, ...], int], ...]
+    enums: names and numbers of values. unread: statements in messages and enums that are not understood.
+    """
+
+    syntax: str = "proto2"
+    package: str = ""
+    imports: list[str] = field(default_factory=list)
+    messages: list[Path] = field(default_factory=list)
+    fields: list[ProtoField] = field(default_factory=list)
+    reserved: list[tuple[Path, int]] = field(default_factory=list)
+    enums: dict[Path, list[tuple[str, int]]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
 
     @property
     def first_message(self) -> str:
         """The name of the first message: the one that Confluent's message index 0 means."""
-        return self.fields[0].path[0] if self.fields else ""
+        return self.messages[0][0] if self.messages else ""
 
-    def of(self, path: tuple[str, ...]) -> tuple[ProtoField, ...]:
+    def of(self, path: Path) -> tuple[ProtoField, ...]:
         """Return the fields of the message at `path`."""
-        return tuple(field for field in self.fields if field.path == path)
+        return tuple(one for one in self.fields if one.path == path)
 
 
 def parse(text: str) -> ProtoFile:
-    """Return what the proto3 `text` declares."""
-    fields: list[ProtoField] = []
-    reserved: list[tuple[tuple[str, ...], int]] = []
+    """Return what the proto `text` declares."""
+    found = ProtoFile()
     open_: list[tuple[str, str]] = []
-    for words, end in _statements(text):
+    for words, options, end in _statements(text):
         path = tuple(name for kind, name in open_ if kind == "message")
         if end == "{":
             named = len(words) > 1 and words[0] in _BLOCKS
+            if named and words[0] == "message":
+                found.messages.append((*path, words[1]))
+            elif named and words[0] == "enum":
+                found.enums[(*path, words[1])] = []
+            elif not named and "group" in words[:2] and open_ and open_[-1][0] in ("message", "oneof"):
+                found.unread.append(" ".join(words))
             open_.append((words[0], words[1]) if named else ("", ""))
         elif end == "}":
-            open_.pop()
-        elif words[:1] == ["reserved"]:
-            reserved += [(path, number) for number in _numbers(words[1:])]
-        elif path and open_[-1][0] in ("message", "oneof"):
-            field = _field(path, words)
-            if field is not None:
-                fields.append(field)
-    return ProtoFile(tuple(fields), tuple(reserved))
+            open_ = open_[:-1]
+        elif open_:
+            _inside(found, path, open_[-1], words, options)
+        else:
+            _outside(found, words)
+    return found
 
 
-def _statements(text: str) -> Iterator[tuple[list[str], str]]:
-    """Yield statements without their options in brackets, each with what ends it: `;`, `{` or `}`."""
+def _outside(found: ProtoFile, words: list[str]) -> None:
+    if words[0] == "package" and len(words) > 1:
+        found.package = words[1]
+    elif words[0] == "import":
+        found.imports.append(words[-1][1:-1])
+    elif words[0] in ("syntax", "edition"):
+        found.syntax = words[-1][1:-1]
+
+
+def _inside(found: ProtoFile, path: Path, block: tuple[str, str], words: list[str], options: list[str]) -> None:
+    kind, name = block
+    if words[:1] == ["reserved"] and kind == "message":
+        found.reserved += [(path, number) for number in _numbers(words[1:])]
+    elif kind == "enum" and words and (words[0] not in _NO_FIELDS or words[1:2] == ["="]):
+        number = _whole("".join(words[2:])) if words[1:2] == ["="] else None
+        if number is None:
+            found.unread.append(" ".join(words))
+        else:
+            found.enums[(*path, name)].append((words[0], number))
+    elif path and kind in ("message", "oneof") and words:
+        one = _field(path, name if kind == "oneof" else "", words, options)
+        if one is not None:
+            found.fields.append(one)
+        elif words[0] not in _NO_FIELDS:
+            found.unread.append(" ".join(words))
+
+
+def _statements(text: str) -> Iterator[tuple[list[str], list[str], str]]:
+    """Yield statements, their options in brackets, and what ends each: `;`, `{` or `}`."""
     words: list[str] = []
+    options: list[str] = []
     brackets = 0
     for word in _TOKEN.findall(text):
         if word.startswith(("//", "/*")):
             continue
         brackets += (word == "[") - (word == "]")
         if brackets or word == "]":
-            continue
-        if word in ("{", "}", ";"):
+            options.append(word)
+        elif word in ("{", "}", ";"):
             if words or word != ";":
-                yield words, word
-            words = []
+                yield words, options, word
+            words, options = [], []
         else:
             words.append(word)
 
 
-def _field(path: tuple[str, ...], words: list[str]) -> ProtoField | None:
-    label = words.pop(0) if words and words[0] in _LABELS else ""
-    if "=" not in words or words[0] in ("option", "import", "package", "syntax"):
+def _field(path: Path, oneof: str, words: list[str], options: list[str]) -> ProtoField | None:
+    label = words[0] if words[0] in _LABELS and len(words) > 1 else ""
+    rest = words[1:] if label else words
+    if "=" not in rest or rest[0] in _NO_FIELDS:
         return None
-    at = words.index("=")
-    if at < 2 or not words[at + 1].isdigit():
+    at = rest.index("=")
+    number = _whole("".join(rest[at + 1 :]))
+    if at < 2 or number is None:
         return None
-    return ProtoField(path, label, "".join(words[: at - 1]), words[at - 1], int(words[at + 1]))
+    return ProtoField(path, label, "".join(rest[: at - 1]), rest[at - 1], number, oneof, tuple(options))
+
+
+def _whole(text: str) -> int | None:
+    """Return a number in one of the three notations that there are."""
+    if re.fullmatch("-?0[0-7]+", text):
+        return int(text, 8)
+    return int(text, 0) if re.fullmatch("-?(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,18})", text) else None
 
 
 def _numbers(words: list[str]) -> Iterator[int]:

@@ -142,7 +142,9 @@ def clash(columns: Columns) -> str | None:
         taken += [column.name + LIST] if isinstance(column.type, schema.Array) and column.nullable else []
         for name in taken:
             if name in names:
-                return f"columns {column.name} and {name} clash, for a message is named {name}; rename one (BaseName)"
+                return (
+                    f"columns {column.name} and {name} clash, because a message is named {name}; rename one (BaseName)"
+                )
     return None
 
 

@@ -41,7 +41,8 @@ def run(
     if _SCHEMA in topic and not all(table.schema for table in tables.read(str(definitions), sql_dialect).tables):
         draft.kafka["Kafka_Default_Topic"] = topic.replace(_SCHEMA, "")
         draft.report.todo(
-            "{namespace} is empty in topics, for the definitions name no schema: write it there (create table public.…)"
+            "{namespace} is empty in topics, because the definitions name no schema: write it there (create table "
+            "public.…)"
         )
     return drafts.write(draft, channel, timezone)
 

@@ -64,12 +64,12 @@ def read(file: Path, worker: Path | None = None) -> Config:
     Of a worker's properties, the connector's are its converters and its producer's, which the worker's file has as
     producer.…, and the brokers.
     """
-    values = _values(file)
+    values = values_of(file)
     if worker is not None:
-        for name, value in _values(worker).items():
+        for name, value in values_of(worker).items():
             if name.startswith(("key.converter", "value.converter")):
                 part = name.partition(".converter")[0] + ".converter"
-                values.setdefault(name, value) if part not in _values(file) else None
+                values.setdefault(name, value) if part not in values_of(file) else None
             elif name.startswith("producer."):
                 values.setdefault(f"producer.override.{name.removeprefix('producer.')}", value)
             elif name == "bootstrap.servers":
@@ -77,7 +77,8 @@ def read(file: Path, worker: Path | None = None) -> Config:
     return Config(values)
 
 
-def _values(file: Path) -> dict[str, str]:
+def values_of(file: Path) -> dict[str, str]:
+    """Return the properties in a file. Raises ConfigurationError."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

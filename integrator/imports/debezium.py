@@ -17,13 +17,16 @@ from integrator.imports import (
     debezium_columns,
     debezium_delivery,
     debezium_formats,
+    debezium_kept,
     debezium_reasons,
     debezium_snapshots,
 )
 from integrator.imports import debezium_transforms as transforms
 from integrator.imports import draft as drafts
 from integrator.imports.connect_file import Config
+from integrator.imports.debezium_kept_topics import KeptTopics
 from integrator.imports.debezium_patterns import items
+from integrator.imports.debezium_tables import Tables
 from integrator.imports.debezium_topics import Topics
 from integrator.imports.draft import Draft
 
@@ -83,13 +86,17 @@ CONNECTORS = {
 
 @dataclass(frozen=True)
 class Options:
-    """What the command was given. definitions: a file with the tables' definitions. worker: the worker's properties."""
+    """What the command was given. definitions: a file with the tables' definitions. worker: the worker's properties.
+
+    keeps_connector: the channel reads the topics of the connector, which goes on.
+    """
 
     definitions: Path | None
     sql_dialect: str | None
     worker: Path | None
     brokers: str | None
     channel: Path
+    keeps_connector: bool = False
 
 
 def run(file: Path, options: Options, timezone: str) -> tuple[str, ConfigurationError | None]:
@@ -105,9 +112,13 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
         raise ConfigurationError(
             f"{file}: is no configuration of a Debezium source connector: {found}; {', '.join(CONNECTORS)} are read"
         )
-    draft = made(config, CONNECTORS[given], options)
+    draft = (kept if options.keeps_connector else made)(config, CONNECTORS[given], options)
     if options.definitions is not None:
         return drafts.write(draft, options.channel, timezone)
+    if not draft.tables:
+        options.channel.write_text(draft.text(options.channel), encoding="utf-8")
+        head = f"{options.channel}: channel {draft.name}, not checked: the schemas of its records define its tables"
+        return f"{draft.report.text(head)}\nNext: integrator check --channel {options.channel} --connect", None
     undefined = options.channel.with_name(debezium_captured.UNDEFINED)
     options.channel.write_text(draft.text(options.channel), encoding="utf-8")
     text = draft.report.text(f"{options.channel}: channel {draft.name}, not checked: it has no table definitions yet")
@@ -159,6 +170,28 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     for name in config.rest():
         debezium_reasons.report(name, config.values[name], draft.report)
     draft.actions.sort(key=lambda action: _ORDER.index(action["action"]))
+    return draft
+
+
+def kept(config: Config, connector: Connector, options: Options) -> Draft:
+    """Return a channel over the topics of a connector, which goes on. Raises ConfigurationError."""
+    prefix = config.get("topic.prefix", "database.server.name", default="debezium")
+    draft = Draft(_name_of(prefix), f"a configuration of Debezium's connector for {connector.product}, which goes on")
+    config.get("name")
+    _take_modes(config, connector, draft)
+    _take_brokers(config, options, draft)
+    database = config.get("database.dbname").lower()
+    named = None if connector.in_databases else database
+    tables = Tables(database=named)
+    if options.definitions is not None or not debezium_kept.defines_tables(config):
+        dialect = options.sql_dialect or connector.sql_dialect
+        defined = debezium_captured.Given(options.definitions, dialect, connector.schema, named)
+        tables = debezium_captured.import_captured_tables(config, defined, draft)
+    names = items(config.get("database.names"))
+    parts = tuple(filter(None, (prefix, *names[:1])))
+    delimiter = config.get("topic.delimiter", default=".")
+    topics = KeptTopics(parts, delimiter, tables, connector.in_databases)
+    debezium_kept.import_kept(config, topics, draft)
     return draft
 
 

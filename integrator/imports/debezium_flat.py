@@ -16,7 +16,8 @@ _FLAG = "__deleted"
 """The column that says whether a row was deleted, whatever the prefix of those that are added."""
 _MICROS = "sql: cast(round(date_part('epoch', {hvr_cap_tstamp}) * 1000000) as bigint)"
 _MILLIS = f"{_MICROS} / 1000"
-_WITH_DELETES = ("rewrite", "rewrite-with-tombstone")
+WITH_DELETES = ("rewrite", "rewrite-with-tombstone")
+"""Modes in which deletes are rows, with a column `__deleted`."""
 _WITH_TOMBSTONES = ("tombstone", "rewrite-with-tombstone", "delete-to-tombstone")
 _MODES = ("drop", *_WITH_TOMBSTONES, "rewrite")
 _OLD = {("drop", True): "drop", ("drop", False): "tombstone", ("rewrite", True): "rewrite",
@@ -31,7 +32,7 @@ _OTHERS = {"route.by.field": "a table has one topic: Integrate Topic"} | dict.fr
     ("drop.fields.header.name", "drop.fields.from.key", "drop.fields.keep.schema.compatible"),
     "what it drops is sent, until {action: ColumnProperties, Name: …, Absent: true} leaves it out",
 )
-_COMMIT = "it is the time of the commit, for what is sent again is the same"
+_COMMIT = "it is the time of the commit, so that what is sent again is the same"
 
 
 def import_flattening(
@@ -41,10 +42,10 @@ def import_flattening(
 
     source: what is the same in all rows, such as db and connector. tombstones: whether the connector sends them.
     """
-    mode = _mode(key, given, draft)
+    mode = mode_of(key, given, draft)
     integrate: dict[str, Any] = {"OnDeleteSendTombstone": (tombstones and mode in _WITH_TOMBSTONES) or None}
     prefix = given.get("add.fields.prefix", "__")
-    if mode in _WITH_DELETES:
+    if mode in WITH_DELETES:
         deleted = {"Name": _FLAG, "Extra": True, "Datatype": "varchar", "Length": 5, "TimeKey": True}
         draft.add_action("ColumnProperties", **deleted, IntegrateExpression=_DELETED)
         draft.add_action("Capture", NoBeforeUpdate=True, NoTruncate=True)
@@ -71,10 +72,11 @@ def import_flattening(
     for name in given:
         if name not in _KNOWN:
             draft.report.todo(f"{key}.{name} is not followed: {_OTHERS.get(name, 'no counterpart is known')}")
-    return mode in _WITH_DELETES
+    return mode in WITH_DELETES
 
 
-def _mode(key: str, given: Mapping[str, str], draft: Draft) -> str:
+def mode_of(key: str, given: Mapping[str, str], draft: Draft) -> str:
+    """Return what becomes of deletes, by its name since Debezium 2.5; what is odd is reported."""
     mode, old = given.get("delete.tombstone.handling.mode", ""), given.get("delete.handling.mode", "")
     if mode in _MODES:
         return mode

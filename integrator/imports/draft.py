@@ -128,7 +128,7 @@ class Draft:
         yield from (f"  # {remark}\n" for remark in self.remarks)
         yield f"  {self.source_name}: {flow(self.source)}\n  {self.kafka_name}:\n    class: kafka\n"
         yield from (f"    {key}: {flow(value)}\n" for key, value in self.kafka.items())
-        yield f"tables: {flow(tables)}\n"
+        yield f"tables: {flow(tables)}\n" if tables else ""
         if self.table_groups:
             yield f"table_groups: {flow(self.table_groups)}\n"
         joined = {PROPERTY: ";".join(self.properties)} if self.properties else {}
@@ -170,7 +170,7 @@ def refuse_existing(*files: Path) -> None:
 
 def check(draft: Draft, out: Path, timezone: str) -> Plan:
     """Return the plan of the channel that was written to `out`. Raises ConfigurationError with all problems."""
-    with _environment(draft.secrets):
+    with environment(draft.secrets):
         return plan.build(str(out), timezone, client=_unlooked if draft.guessed else refused)
 
 
@@ -206,7 +206,7 @@ def _directory(made: Plan) -> str:
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
+def environment(values: Mapping[str, str]) -> Iterator[None]:
     """Have values in the environment while the channel is checked; those that are there stay."""
     added = [name for name in values if name not in os.environ]
     os.environ.update({name: values[name] for name in added})

@@ -47,6 +47,11 @@ class Block:
         """Which values are null."""
         return (self.room.flags & NULL_VALUE).astype(np.bool_)
 
+    def copy(self) -> Block:
+        """Return the same in memory of its own: a block keeps all the room that there was for it."""
+        copied: list[Any] = [one.copy() for one in self.room]
+        return Block(Room(*copied))
+
     def keys(self) -> list[bytes | None]:
         """Return the keys."""
         data, ends = self.room.keys.tobytes(), self.room.key_ends.tolist()

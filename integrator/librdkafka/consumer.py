@@ -27,13 +27,13 @@ SETTINGS = {
     "isolation.level": "read_committed",
     "allow.auto.create.topics": "false",
     "fetch.wait.max.ms": "10",
-    "fetch.message.max.bytes": str(1 << 20),
     "queued.max.messages.kbytes": str(4 << 10),
     "queued.min.messages": "1000000",
     "fetch.queue.backoff.ms": "5",
 }
 """A broker has one request at a time, which waits 10 ms: with more, many partitions wait for one that has nothing.
 A full queue stops fetching for a second by default. The bytes of the queue are those of each partition."""
+FETCH_BYTES = 1 << 20
 FIRST_BYTES, BLOCK_BYTES = 4 << 20, 16 << 20
 AHEAD = 32
 """Partitions that are fetched at once: each has a queue of some MiB, and one begun alone takes 20 ms to come."""
@@ -53,14 +53,16 @@ class Consumer:
         *,
         timeout_s: float = 60.0,
         block_bytes: int = BLOCK_BYTES,
+        fetch_bytes: int = FETCH_BYTES,
     ) -> None:
         """Make a consumer with librdkafka's properties; EnvironmentFault describes what is wrong with them.
 
-        timeout_s: a range fails when nothing has come for so long. block_bytes: how
-        many bytes of values a block has, about.
+        timeout_s: a range fails when nothing has come for so long. block_bytes: how many bytes of values a block has,
+        about. fetch_bytes: how many a broker sends of a partition at once, about.
         """
+        settings = {**SETTINGS, "fetch.message.max.bytes": str(fetch_bytes)}
         self._noticed: deque[str] = deque(maxlen=_KEPT_NOTICES)
-        self._client = Client(CONSUMER, {**properties, **SETTINGS}, lambda text, _fatal: self._noticed.append(text))
+        self._client = Client(CONSUMER, {**properties, **settings}, lambda text, _fatal: self._noticed.append(text))
         self._timeout_s, self._block_bytes = timeout_s, block_bytes
         self._open: dict[tuple[str, int], Fetching] = {}
         self._left: Counter[tuple[str, int]] = Counter()

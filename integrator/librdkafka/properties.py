@@ -14,6 +14,11 @@ _PRODUCER_ONLY = (
 )  # fmt: skip
 
 
+def is_of_producer(name: str) -> bool:
+    """Return whether a property is one that producers alone have."""
+    return name.startswith(_PRODUCER_ONLY)
+
+
 def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Return those of a producer's properties that every client has."""
-    return {name: value for name, value in properties.items() if not name.startswith(_PRODUCER_ONLY)}
+    return {name: value for name, value in properties.items() if not is_of_producer(name)}

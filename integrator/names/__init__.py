@@ -1,16 +1,16 @@
 """What other products call what a channel has: one table, for error texts and for docs/reference.md.
 
-hvr, kafka, peers, types: the names, by where they come from. near: which known name a misspelled one may be. A new name
-is a line in one of the files.
+hvr, kafka, peers, consumers, types: the names, by where they come from. near: which known name a misspelled one may be.
+A new name is a line in one of the files.
 """
 
 from __future__ import annotations
 
-from integrator.names import hvr, kafka, peers, types
+from integrator.names import consumers, hvr, kafka, peers, types
 from integrator.names.contract import IN_PROPERTY, Kind, Name
 from integrator.names.near import listed, meant, nearest, plain
 
-NAMES: tuple[Name, ...] = (*hvr.NAMES, *kafka.NAMES, *peers.NAMES, *types.NAMES)
+NAMES: tuple[Name, ...] = (*hvr.NAMES, *kafka.NAMES, *peers.NAMES, *consumers.NAMES, *types.NAMES)
 """All of them; where two are written alike, the first counts."""
 
 _BY_NAME = {(one.kind, plain(one.name)): one for one in reversed(NAMES)}

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["action", "parameter", "variable", "key", "property", "substitution", "datatype", "word"]
-"""What a name is where it comes from. key: of a configuration. property: of a client, which HVR_KAFKA_PROPERTY may
-have too. word: a value."""
+Kind = Literal["action", "parameter", "variable", "key", "source key", "property", "substitution", "datatype", "word"]
+"""What a name is where it comes from. key: of a configuration. source key: of one that reads topics. property: of a
+client, which HVR_KAFKA_PROPERTY may have too. word: a value."""
 
 
 @dataclass(frozen=True)

@@ -116,8 +116,8 @@ _PROPERTIES = {
     "sasl.oauthbearer.jwt.validator.class": _JAVA_CODE,
     "transaction.two.phase.commit.enable": "use delivery: exactly_once",
     "topic": "use Kafka_Default_Topic, or Topic of Integrate",
-    "group.id": "nothing is consumed from Kafka: leave it out",
-    "auto.offset.reset": "nothing is consumed from Kafka: leave it out",
+    "group.id": "use consumer_group of a source with topics",
+    "auto.offset.reset": "use start of a source with topics",
 }  # fmt: skip
 
 _KEYS = {

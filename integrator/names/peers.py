@@ -16,6 +16,7 @@ _SMT = "ColumnProperties and Restrict change rows, and FileFormat Envelope their
 _BELOW_ERRORS = "use errors: {{{}: …}} at the top of the channel"
 _AT_SOURCE = "use debezium: {{{}: …}} of the source location"
 _CAPTURE = "changes are captured before they come here: leave it out"
+_UNVERIFIED = "use Stream_Public_Certificate; or enable.ssl.certificate.verification=false in HVR_KAFKA_PROPERTY"
 _EACH_CYCLE = "each cycle waits for its acknowledgements; leave it out"
 _OWN_TABLES = "use tables: the definitions of the tables that are sent"
 _START = "use start of a source with topics: earliest or latest"
@@ -92,11 +93,11 @@ _PEERS = {
         "caCert": "use Stream_Public_Certificate",
         "clientCert": "use Stream_Client_Public_Certificate",
         "clientKey": "use Stream_Client_Private_Key",
-        "insecureSkipVerify": "enable.ssl.certificate.verification=false is librdkafka's",
+        "insecureSkipVerify": _UNVERIFIED,
         "tls.caCert": "use Stream_Public_Certificate",
         "tls.clientCert": "use Stream_Client_Public_Certificate",
         "tls.clientKey": "use Stream_Client_Private_Key",
-        "tls.insecureSkipVerify": "enable.ssl.certificate.verification=false is librdkafka's",
+        "tls.insecureSkipVerify": _UNVERIFIED,
         "deliveryTimeout": TIMEOUT,
         "sdk.batch.size": "use batch.size in HVR_KAFKA_PROPERTY, or Kafka_Message_Bundling",
         "sdk.batch.delay": "use linger.ms in HVR_KAFKA_PROPERTY",

@@ -3,7 +3,7 @@
 In come the channel's file and a timezone; out goes a Plan, plain frozen data, or a ConfigurationError with all that is
 wrong.
 
-ends, source, definitions, identity     where changes come from, where they go, and the tables
+ends, source, asked, definitions, identity     where changes come from, where they go, and the tables
 parameters, tables, fields, keys, capture, restrict, message_key, topic     actions -> a table's recipe
 kafka, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
 bundling, layout, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
@@ -28,16 +28,15 @@ from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
 from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Messages, Read, Recipe, Send
-from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import SchemasFound
-from integrator.expressions.parts import depends_on
+from integrator.plan.asked import check_source
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables
 from integrator.plan.ends import AnySource, adds_columns, check_environment, ends_of
 from integrator.plan.identity import check_names, in_database
-from integrator.plan.kafka import Client, KafkaSettings, kafka_settings
+from integrator.plan.kafka import Client, KafkaSettings, kafka_settings, with_properties
 from integrator.plan.layout import layout_of
 from integrator.plan.notes import notes_of, notes_of_added, notes_of_compaction, notes_of_deletes, notes_of_partitions
 from integrator.plan.parameters import ChannelScope, absent_tables
@@ -80,7 +79,7 @@ def build(
     loaded = loading.load(file, run or RunOptions(), tuple(DIALECTS))
     channel, problems = loaded.channel, Problems(loaded.source, loaded.removed)
     problems.extend(loaded.problems)
-    changes = known_sources(channel)
+    changes = with_properties(channel, known_sources(channel), problems, client)
     definitions = read_tables(channel, problems)
     if not channel.tables:
         changes, defined = defined_tables(changes, problems)
@@ -188,11 +187,7 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     recipes = [table for table in made if table is not None]
     at_kafka = scope.problems.at_location(scope.kafka)
     check_tables(scope.layout, recipes, at_kafka)
-    _check_added(scope)
-    if not isinstance(ends.source, TableSource) and not ends.source.whole_transactions:
-        _check_transactions(scope, recipes)
-    if not isinstance(ends.source, TableSource) and not ends.source.has_records:
-        _check_records(scope, recipes)
+    check_source(scope, ends.source, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
     if len(made) == len(recipes):
@@ -227,34 +222,6 @@ def _absent(scope: ChannelScope) -> tuple[Table, ...]:
         text = "no table is sent: all of them are Absent; leave TableProperties Absent out for one"
         scope.problems.add(("tables",), text)
     return absent
-
-
-def _check_added(scope: ChannelScope) -> None:
-    """Report that columns are to be added while rows wait for the end of their transaction."""
-    if adds_columns(scope.channel) and scope.layout.bundling.mode == "TRANSACTION":
-        text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
-        report = scope.problems.at_location(scope.kafka)
-        report("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
-
-
-def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
-    """Report what needs whole transactions, where the source divides them."""
-    divided = "the topics that are read divide transactions among partitions"
-    if scope.layout.bundling.mode == "TRANSACTION":
-        report = scope.problems.at_location(scope.kafka)
-        report("Kafka_Message_Bundling", f"TRANSACTION cannot be: {divided}; say ROW, CHANGE or THRESHOLD")
-    for table in tables:
-        if any(depends_on(parts, "transaction") for parts in table.expressions):
-            text = f"{{hvr_tx_countdown}} cannot be counted: {divided}; leave it out"
-            scope.problems.add(("locations", scope.cap_loc, "topics"), text, table.table.name)
-
-
-def _check_records(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
-    """Report what needs the records of topics, where the source has none."""
-    for table in tables:
-        if any(depends_on(parts, "record") for parts in table.expressions):
-            text = "substitutions of a topic's record need a source of class kafka; leave them out"
-            scope.problems.add(("locations", scope.cap_loc), text, table.table.name)
 
 
 def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:

@@ -71,6 +71,8 @@ def check_environment(problems: Problems) -> None:
     """Report of HVR's variables in the process's environment, which an action of the channel would have to set."""
     for name in sorted(os.environ):
         if name.startswith("HVR_KAFKA_"):
-            text = f"the process's environment has {name}, which has no effect there: a channel says all of itself; "
+            text = (
+                f"the process's environment has {name}, which has no effect there: a channel's file has all settings; "
+            )
             action = f"unset it, and write - {{action: Environment, Name: {name}, Value: …}} below actions"
             problems.add_general(text + action)

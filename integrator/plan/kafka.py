@@ -6,18 +6,24 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from integrator.channel import brokers, kafka_access
 from integrator.channel.actions import Environment
+from integrator.channel.actions.environment import PROPERTIES
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import Target, merge, of_kind
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import SENSITIVE, TOO_SHORT, is_too_short
+from integrator.channel.topics import TopicsLocation
 from integrator.errors import Reason
+from integrator.librdkafka.consumer import SETTINGS
+from integrator.librdkafka.properties import is_of_producer
 from integrator.names.units import Unit, in_unit
 from integrator.plan.kafka_properties import extra_properties
+from integrator.sources.contract import Source
+from integrator.sources.kafka.source import Topics
 
 DEFAULT_MAX_BYTES = 1_000_000
 MIN_MAX_BYTES = 4096
@@ -35,6 +41,8 @@ DEFAULTS = {
 
 
 _REFUSED = "librdkafka refuses this: {}; mend it, or what HVR_KAFKA_PROPERTY sets beside it"
+_SET_BY_SOURCE = {*SETTINGS, "fetch.message.max.bytes", "max.partition.fetch.bytes"}
+"""Properties of a consumer that cannot be given; the last is another name for the one before."""
 _KEYS = {"bootstrap.servers": "Kafka_Brokers", "compression.type": "Kafka_Message_Compress"}
 _UNITS: dict[str, Unit] = {"HVR_KAFKA_MSG_MAX_BYTES": "bytes", "HVR_KAFKA_MSG_DELIVERY_TIMEOUT": "seconds"}
 """What variables count."""
@@ -60,7 +68,9 @@ def kafka_settings(
 ) -> KafkaSettings:
     """Return the settings for the Kafka location `name`; what is wrong is added to `problems`."""
     before = len(problems)
-    variables = _variables(channel, name, location, problems)
+    kafka_access.hide(location, problems.source.secrets)
+    brokers.hide(location.Kafka_Brokers, problems.source.secrets)
+    variables = _variables(channel, Target(channel, (name,)), problems)
     max_bytes = variables.number("HVR_KAFKA_MSG_MAX_BYTES", DEFAULT_MAX_BYTES, MIN_MAX_BYTES, 1_000_000_000)
     timeout = variables.number("HVR_KAFKA_MSG_DELIVERY_TIMEOUT", DEFAULT_DELIVERY_TIMEOUT_S, 1, 2_147_483)
     extra = extra_properties(variables.properties(), variables.report, problems.source.directory)
@@ -77,7 +87,7 @@ def kafka_settings(
         if not refused and len(problems) > before:  # what does not go together is reported already
             continue
         if refused in extra:
-            variables.report("HVR_KAFKA_PROPERTY", why)
+            variables.report(PROPERTIES, why)
         else:
             key = kafka_access.key_of(refused) or _KEYS.get(refused) or kafka_access.key_in(location, why)
             problems.add(("locations", name, *filter(None, (key,))), _REFUSED.format(why))
@@ -112,31 +122,72 @@ class _Variables:
 
     def properties(self) -> str:
         """Return HVR_KAFKA_PROPERTY; nothing where it is not set or wrong, which is reported."""
-        text = self.texts.get("HVR_KAFKA_PROPERTY", "")
+        text = self.texts.get(PROPERTIES, "")
         if self.problems.source.secrets.brings(text, ";"):
             wrong = "a value that comes in as ${…} has a semicolon, which would end the property"
-            self.report("HVR_KAFKA_PROPERTY", wrong)
+            self.report(PROPERTIES, wrong)
             return ""
         return text
 
 
-def _variables(channel: Channel, name: str, location: KafkaLocation, problems: Problems) -> _Variables:
-    """Return what Environment actions set for the Kafka location `name`; secrets in them are known from then on."""
+def with_properties(
+    channel: Channel, sources: Mapping[str, Source], problems: Problems, client: Client
+) -> dict[str, Source]:
+    """Return sources with librdkafka's properties for those of topics; what is wrong is added to `problems`.
+
+    Secrets of all Environment actions are known from then on.
+    """
+    _check_actions(channel, problems)
+    return {
+        name: replace(one, extra=_source_properties(channel, name, one.location, problems, client))
+        if isinstance(one, Topics)
+        else one
+        for name, one in sources.items()
+    }
+
+
+def _source_properties(
+    channel: Channel, name: str, location: TopicsLocation, problems: Problems, client: Client
+) -> dict[str, str]:
+    """Return the properties of actions that name the location or its group: others are for the producer."""
+    before = len(problems)
+    variables = _variables(channel, Target(channel, (name,), only_named=frozenset({"Value"})), problems)
+    if PROPERTIES not in variables.texts:
+        return {}
+    extra = extra_properties(variables.properties(), variables.report, location.directory)
+    access = kafka_access.access_properties(location, lambda _parameter, _text, _table="": None, location.directory)
+    kafka_access.check_beside(extra, access, variables.report)
+    for one in extra:
+        if one in _SET_BY_SOURCE:
+            variables.report(PROPERTIES, f"{one} is set by the source itself; leave it out")
+        elif is_of_producer(one):
+            variables.report(PROPERTIES, f"{one} is a producer's, and does nothing at {name!r}; leave it out here")
+    for refused, why in client(access | extra):
+        if refused in extra or (not refused and len(problems) == before):
+            variables.report(PROPERTIES, why)
+    return extra
+
+
+def _check_actions(channel: Channel, problems: Problems) -> None:
+    """Check what holds for all Environment actions, and note their secrets."""
     actions = of_kind(Environment, enumerate(channel.actions))
     _hide(actions, problems)
-    kafka_access.hide(location, problems.source.secrets)
-    brokers.hide(location.Kafka_Brokers, problems.source.secrets)
-    texts: dict[str, str] = {}
-    places: dict[str, int] = {}
-    for variable in sorted({action.Name for _, action in actions}):
-        named = [(place, action) for place, action in actions if action.Name == variable]
-        given = merge(Environment, named, Target(channel, (name,)), problems)
-        if given.places:
-            texts[variable], places[variable] = given.values.Value, given.places["Value"]
     for place, action in actions:
         if action.table != "*":
             text = "an Environment holds for the whole job: table must be *"
             problems.add(("actions", place, "table"), text)
+
+
+def _variables(channel: Channel, target: Target, problems: Problems) -> _Variables:
+    """Return what Environment actions set at a location."""
+    actions = of_kind(Environment, enumerate(channel.actions))
+    texts: dict[str, str] = {}
+    places: dict[str, int] = {}
+    for variable in sorted({action.Name for _, action in actions}):
+        named = [(place, action) for place, action in actions if action.Name == variable]
+        given = merge(Environment, named, target, problems)
+        if given.places:
+            texts[variable], places[variable] = given.values.Value, given.places["Value"]
     return _Variables(texts, places, problems)
 
 
@@ -154,15 +205,13 @@ def _check_in_flight(extra: dict[str, str], report: Report) -> None:
     """I3: without idempotence, a message that is tried again may be passed by one after it."""
     for name in ("max.in.flight", "max.in.flight.requests.per.connection"):
         if name in extra and extra[name].strip() != "1" and not is_idempotent(extra):
-            report(
-                "HVR_KAFKA_PROPERTY", f"{name} above 1 without idempotence would break the order; leave one of them out"
-            )
+            report(PROPERTIES, f"{name} above 1 without idempotence would break the order; leave one of them out")
 
 
 def _check_transactions(extra: dict[str, str], report: Report) -> None:
     """I8: without acknowledgements of all replicas, what is committed may be lost."""
     if not is_idempotent(extra):
-        report("HVR_KAFKA_PROPERTY", "delivery: exactly_once needs acks=all and idempotence; leave both out here")
+        report(PROPERTIES, "delivery: exactly_once needs acks=all and idempotence; leave both out here")
 
 
 def is_idempotent(properties: Mapping[str, str]) -> bool:

@@ -15,7 +15,6 @@ from integrator.channel.topics import TopicsLocation
 from integrator.contracts.recipe import DebeziumModes, Read
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import IntegratorError
 from integrator.schema import Decimal, Table
 from integrator.sources.contract import Source
 from integrator.sources.shelf import SOURCES
@@ -44,19 +43,14 @@ def known_sources(channel: Channel) -> dict[str, Source]:
 def defined_tables(changes: Mapping[str, Source], problems: Problems) -> tuple[dict[str, Source], list[Table]]:
     """Return sources with the definitions of their tables, and these tables.
 
-    That there are none is a problem, as is a source that cannot be asked.
+    That there are none is a problem. Raises IntegratorError for a source that cannot be asked.
     """
     found, tables = dict[str, Source](), list[Table]()
     for name, one in changes.items():
-        try:
-            found[name] = one.defines() or one
-        except IntegratorError as error:
-            problems.add(("locations", name), f"its tables cannot be asked for: {error}")
-            found[name] = one
-        else:
-            tables += found[name].tables()
-            if not found[name].tables():
-                problems.add(("tables",), NO_TABLES)
+        found[name] = one.defines() or one
+        tables += found[name].tables()
+    if not tables:
+        problems.add(("tables",), NO_TABLES)
     return found, tables
 
 

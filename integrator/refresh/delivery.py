@@ -54,5 +54,5 @@ def _of_data(rows: Rows, text: str) -> DataError | None:
     """Return the error for a row that Spark could not read; its text may have the row's values."""
     found = unreadable(text)
     if rows.recipe.masks:
-        found = ["why is not shown, for the channel masks columns"] if found else []
+        found = ["the reason is not shown, because the channel masks columns"] if found else []
     return DataError(f"table {rows.table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None

@@ -20,7 +20,7 @@ from integrator.contracts.fragments import FILE_BITS, SEED_BITS, FileSummary
 from integrator.contracts.operations import INSERT, TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.segment import Segment
-from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, OpenTransaction, hexadecimal, integ_seq
+from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, hexadecimal, integ_seq
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_text
 from integrator.encode.frames.framing import framing_of
@@ -81,9 +81,7 @@ class _Task:
                 self._tell()
         self._tell(last=True)
         counters = self._counters
-        note = FileSummary(
-            self._part, self._count, OpenTransaction(), counters.not_sent, 0, counters.warnings, counters.details
-        )
+        note = FileSummary(self._part, self._count, {}, counters.not_sent, 0, counters.warnings, counters.details)
         yield note.to_fragment()
 
     def _tell(self, *, last: bool = False) -> None:

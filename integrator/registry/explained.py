@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
+from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, RegistryAway
 from integrator.registry.access import RegistryAccess
 from integrator.registry.bounded import AnswerTooLarge, printable
 
@@ -32,7 +32,7 @@ def explained(error: Exception, access: RegistryAccess, where: str = "") -> Inte
                 "Kafka_Schema_Registry; nothing was sent"
             )
         reason = f"{type(error).__name__}: {printable(error)}"
-        return EnvironmentFault(
+        return RegistryAway(
             f"{where}no schema registry answers at {urls} ({reason}); start it, or mend "
             "Kafka_Schema_Registry; nothing was sent"
         )

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from integrator import durable
+from integrator.errors import ConfigurationError
 from integrator.plan import Plan
 from integrator.replay.letters import Letter
 from integrator.run import daemon
@@ -26,6 +27,8 @@ from integrator.sources.files.source import files_in
 _WAIT_S = 60.0
 _DIRECTORY = "replay"
 _PATTERN = "[0-9]*.jsonl"
+_WITH_SCHEMA = b"\0"
+"""How records begin that have the id of a schema."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,12 @@ def _lines(letters: Iterable[Letter]) -> Iterator[tuple[Letter, bytes]]:
 
 def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
     """Send letters that were not sent again yet, and what an interrupted replay left. Raises IntegratorError."""
+    binary = next((letter for letter in letters if letter.record.startswith(_WITH_SCHEMA)), None)
+    if binary is not None:
+        raise ConfigurationError(
+            f"{binary.stood}: the letter is a record in Avro or Protobuf, and only lines can be replayed; have its "
+            "producer write it again, mended; select other letters by --file or --line"
+        )
     of_letters = plan_of(plan)
     state = State(of_letters.state)
     state.lock(f"{plan.channel} (replay)", _WAIT_S)

@@ -37,8 +37,8 @@ def integrate(plans: Sequence[Plan], *, once: bool, observer: Observer | None = 
             _on_signals(spark, stopping)
             if not session.has_secret(spark):
                 structlog.get_logger().warning(
-                    "whoever reaches Spark's ports can run code on the driver and the executors",
-                    remedy="spark.authenticate=true, and a secret as Spark's page on security says",
+                    "anyone who can reach Spark's ports can run code on the driver and the executors",
+                    remedy="spark.authenticate=true, and a secret (see Spark's page on security)",
                 )
             with contextlib.nullcontext() if once else session.workers_kept(spark):
                 _run(jobs, spark, once=once)

@@ -17,15 +17,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import registration
 from integrator.decode.dialects import DIALECTS
-from integrator.deliver.kafka import topics
-from integrator.deliver.kafka.topic_limits import fitting
-from integrator.errors import ColumnsFound, DataError, EnvironmentFault, SchemasFound
-from integrator.plan import Plan, learned, replan
+from integrator.errors import ColumnsFound, EnvironmentFault, SchemasFound
+from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
+from integrator.run.replanning import registered, replanned
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.seen import progress
@@ -42,8 +40,7 @@ from integrator.run.state.marks import KEPT_CYCLES
 from integrator.run.state.shards import CycleShards
 from integrator.sources import stream as slices
 from integrator.sources.contract import Feed, Opening
-from integrator.sources.slices import SliceListing
-from integrator.tables import discovered_columns
+from integrator.sources.slices import Limit, SliceListing
 
 SUCCESSOR_WAIT_S = 60.0
 """How long a successor waits for what a killed process left running."""
@@ -74,12 +71,12 @@ class Job:
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
         journal = consistency.check(self.state)
-        there = self._listing().slices(journal.ends)
+        there = self._listing().slices(journal.ends, Limit(most=1))
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES))
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
         source.keep(self.state.path)
-        self.plan = self._registered(self.plan)
+        self.plan = registered(self.plan)
 
     def close(self) -> None:
         """Give the channel back."""
@@ -166,12 +163,9 @@ class Job:
                 try:
                     self._run(spark, once=once)
                     adding = False
-                except ColumnsFound as found:
+                except (ColumnsFound, SchemasFound) as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
-                    self._add(found)
-                except SchemasFound as found:
-                    self.state.wait_for_senders(SUCCESSOR_WAIT_S)
-                    self._learn(found)
+                    self.plan = replanned(self.plan, self.state, found)
                 except (PySparkException, Py4JError, ConnectionError) as error:
                     raise classify(error) or consistency.of_checkpoint(self.state, error) or error from error
 
@@ -189,36 +183,6 @@ class Job:
             else:
                 return True
         return False
-
-    def _add(self, found: ColumnsFound) -> None:
-        """Make the plan anew, with the columns that records have; the cycle is sent again. Raises IntegratorError."""
-        known = discovered_columns.with_found(discovered_columns.read(self.state.path), found)
-        plan = replan(self.plan, known)
-        tables = {one.in_source.name: one.in_source for one in plan.recipe.tables}
-        if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
-            raise DataError(f"{found}; a column of that name is there under another one; define it")
-        self.plan = self._registered(dataclasses.replace(plan, state=self.plan.state))
-        self.state.mark_added(known)
-        came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
-        self._log.warning("columns added", columns=came, found=str(found))
-
-    def _learn(self, found: SchemasFound) -> None:
-        """Make the plan anew, with the schemas that records have; the cycle is sent again. Raises IntegratorError."""
-        before = {table.table.name for table in self.plan.recipe.tables}
-        plan = learned(self.plan, found, discovered_columns.read(self.state.path))
-        self.plan = self._registered(dataclasses.replace(plan, state=self.plan.state))
-        self.plan.changes.keep(self.state.path)
-        new = sorted({table.table.name for table in self.plan.recipe.tables} - before)
-        self._log.info("schemas found", topic=found.topic, ids=list(found.ids), new_tables=new)
-
-    def _registered(self, plan: Plan) -> Plan:
-        """Return a plan whose schemas are registered, and whose topics are there and take its messages."""
-        plan = registration.resolve(plan)
-        producer = plan.recipe.send.producer
-        created = topics.ensure(producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
-        if created:
-            self._log.info("topics created", topics=created)
-        return dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
 
     def _run(self, spark: SparkSession, *, once: bool) -> None:
         self._compaction.compact(self._listing().slices)

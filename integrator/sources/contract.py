@@ -15,7 +15,6 @@ from integrator.channel.problems import Report
 from integrator.channel.sources import SourceLocation
 from integrator.contracts.recipe import Recipe
 from integrator.decode.contract import File
-from integrator.decode.lines.joined import JoinedLines
 from integrator.errors import SchemasFound
 from integrator.schema import Table
 from integrator.sources.journal.journal import Journal
@@ -37,8 +36,17 @@ class SliceReader(Protocol):
     def check_unchanged(self, one: TaskSlice) -> None:
         """Raise EnvironmentFault where a slice is not as it was taken. Called before and after it is read."""
 
-    def join(self, slices: Sequence[TaskSlice]) -> JoinedLines | None:
-        """Return the lines of small slices as one; None where they are to be read one by one."""
+    def join(self, slices: Sequence[TaskSlice], *, records: bool) -> File | None:
+        """Return small slices as one, of which those of a stream are in a row; None: they are to be read one by one.
+
+        records: whether expressions ask for what topics have of records beside their values.
+        """
+
+    def divide(self, slices: Sequence[TaskSlice], joined: File) -> Sequence[tuple[Sequence[TaskSlice], File]]:
+        """Return slices that cannot be read as one, fewer of them together. joined: what `join` or this returned.
+
+        Called also while another thread reads slices after them.
+        """
 
 
 @dataclass(frozen=True)

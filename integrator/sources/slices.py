@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -53,13 +53,30 @@ class Slice:
 NOTHING_TAKEN: Mapping[str, int] = MappingProxyType({})
 
 
+class Limit(NamedTuple):
+    """How many ranges are listed. most: bytes, about; 0: all. until: where streams end, those alone; None: all."""
+
+    most: int = 0
+    until: Mapping[str, int] | None = None
+
+
+ALL = Limit()
+
+
 class SliceListing(Protocol):
     """Finds slices. It is pickled for the process of Spark's in which it is asked."""
 
-    def slices(self, ends: Mapping[str, int] = NOTHING_TAKEN) -> list[Slice]:
-        """Return the slices that are there now, in order; ranges after the `ends` of what was taken, by stream.
+    def slices(self, ends: Mapping[str, int] = NOTHING_TAKEN, limit: Limit = ALL) -> list[Slice]:
+        """Return the slices that are there now, in order; of ranges those after `ends`, and at most so many.
 
-        Raises EnvironmentFault or SourceAway where they cannot be listed.
+        ends: of what was taken, by stream; first the streams of which the last was taken longest ago, and so are the
+        ranges. Raises EnvironmentFault or SourceAway where they cannot be listed.
+        """
+
+    def until(self) -> Mapping[str, int] | None:
+        """Return where each stream ends now, for what is read up to there; None where all slices are listed at once.
+
+        Raises as `slices`.
         """
 
     def modified(self) -> int | None:

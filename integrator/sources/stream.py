@@ -6,7 +6,7 @@ Spark's own file source orders by time only, and cuts and reorders files inside 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from integrator import durable
 from integrator.errors import to_wire_error
 from integrator.sources.journal.journal import Journal
-from integrator.sources.slices import TASK_SLICES_DDL, Slice, SliceListing
+from integrator.sources.slices import ALL, TASK_SLICES_DDL, Limit, Slice, SliceListing
 from integrator.sources.watch import Watch
 
 NAME = "slices"
@@ -120,6 +120,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._shuffling_cores = int(options["shuffling_cores"])
         self._opened: Journal | None = None
         self._frozen = False
+        self._until: Mapping[str, int] | None = None
 
     @property
     def _journal(self) -> Journal:
@@ -137,21 +138,26 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxBytes(self._bytes) if self._bytes else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's
-        """Take what is there now, and nothing after it."""
-        self._look()
-        self._frozen = True
+        """Take what is there now, and nothing after it: files now, ranges up to these ends as they are read."""
+        with _across_processes():
+            self._until = self._listing.until()
+        if self._until is None:
+            self._look(ALL)
+            self._frozen = True
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802 - Spark's
         """Return the end of the next cycle."""
-        if not self._frozen:
-            self._look()
         max_bytes = 0 if isinstance(limit, ReadAllAvailable) else self._bytes
+        with _across_processes():
+            waiting = self._journal.waiting(start["slices"]) if max_bytes and self._journal.ends else 0
+        if not self._frozen and (not max_bytes or waiting < max_bytes):
+            self._look(Limit(max_bytes and max_bytes - waiting, self._until))
         with _across_processes():
             return {"slices": self._journal.limit(start["slices"], max_bytes)}
 
-    def _look(self) -> None:
+    def _look(self, limit: Limit) -> None:
         with _across_processes():
-            found = self._watch.slices(self._journal.ends)
+            found = self._watch.slices(self._journal.ends, limit)
             if found is not None:
                 self._journal.take(found, self._listing.number_of)
 
@@ -196,21 +202,21 @@ def _by_stream(entries: list[tuple[int, Slice]]) -> list[tuple[int, Slice]]:
 
 
 def _groups(entries: Iterable[tuple[int, Slice]], stream_of: Callable[[str], str]) -> Iterator[list[tuple[int, Slice]]]:
-    """Yield slices in groups: small ones in a row, of the same stream, that may be read as one; each other one alone.
+    """Yield slices in groups: small ones in a row that may be read as one; each other one alone.
 
-    The groups of a cycle depend on its slices alone, so that a cycle which is sent again has the same ones (I2).
+    In a group those of a stream are in a row, too. The groups of a cycle depend on its slices alone, so that a cycle
+    which is sent again has the same ones (I2).
     """
     group: list[tuple[int, Slice]] = []
-    size = 0
+    size, stream, ended = 0, "", set[str]()
     for number, entry in entries:
+        before, stream = stream, stream_of(entry.path)
         size += entry.size
-        if group and (
-            size > GROUP_BYTES
-            or max(entry.size, group[-1][1].size) > SMALL_BYTES
-            or stream_of(entry.path) != stream_of(group[-1][1].path)
-        ):
+        if group and stream != before:
+            ended.add(before)
+        if group and (size > GROUP_BYTES or max(entry.size, group[-1][1].size) > SMALL_BYTES or stream in ended):
             yield group
-            group, size = [], entry.size
+            group, size, ended = [], entry.size, set()
         group.append((number, entry))
     if group:
         yield group

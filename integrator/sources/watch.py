@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from integrator.sources.slices import NOTHING_TAKEN, Slice, SliceListing
+from integrator.sources.slices import ALL, NOTHING_TAKEN, Limit, Slice, SliceListing
 
 
 class Watch:
@@ -27,26 +27,26 @@ class Watch:
         self._modified: int | None = None
         self._until = 0.0
 
-    def slices(self, ends: Mapping[str, int] = NOTHING_TAKEN) -> list[Slice] | None:
+    def slices(self, ends: Mapping[str, int] = NOTHING_TAKEN, limit: Limit = ALL) -> list[Slice] | None:
         """Return the slices that are there now, see `SliceListing`; None where they are those of the last time."""
         begun, modified = time.monotonic(), self._listing.modified()
         if modified is not None and modified == self._modified and begun < self._until:
             return None
         settled = modified is not None and time.time_ns() - modified > self.SETTLED_NS
-        slices = self._listed(modified, ends)
+        slices = self._listed(modified, ends, limit)
         self._modified = modified if settled else None
         self._until = begun + self.REST * (time.monotonic() - begun)
         return slices
 
-    def _listed(self, modified: int | None, ends: Mapping[str, int]) -> list[Slice]:
+    def _listed(self, modified: int | None, ends: Mapping[str, int], limit: Limit) -> list[Slice]:
         """Return the slices that are there now, in order, without a gap among those that came during the listing.
 
         POSIX leaves open whether readdir returns a name that is added meanwhile: of two, it may return the later one
         only. So a directory that was changed is listed once more, up to the last file that was found before.
         """
-        slices, now = self._listing.slices(ends), self._listing.modified()
+        slices, now = self._listing.slices(ends, limit), self._listing.modified()
         if now is None or not slices or (now == modified and time.time_ns() - now > self.TICK_NS):
             return slices
-        again = self._listing.slices(ends)
+        again = self._listing.slices(ends, limit)
         last = next((at for at, one in enumerate(again) if one.path == slices[-1].path), -1)
         return again[: last + 1]

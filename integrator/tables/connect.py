@@ -94,8 +94,11 @@ def type_of(field: Connect) -> Type:
 
 
 def row_of(value: Connect) -> RowSchema | None:
-    """Return the row of a value's schema: a struct, or the image in an event of Debezium; None where it has none."""
-    if value.get("type") != "struct":
+    """Return the row of a value's schema: a struct, or the image in an event of Debezium; None where it has none.
+
+    Debezium's own messages (heartbeats, transactions, schema changes) have none.
+    """
+    if value.get("type") != "struct" or str(value.get("name") or "").startswith("io.debezium."):
         return None
     members = {str(field.get("field")): field for field in value.get("fields") or ()}
     image = members.get("after") or members.get("before")

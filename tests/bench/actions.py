@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File, reading_of
+from integrator.decode.contract import File, nothing_before, reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.transform.capture_rules import captured
 from integrator.transform.columns import to_columns
@@ -59,7 +58,7 @@ def main() -> None:
         table.publish(directory)
         [file] = directory.glob("c*.jsonl")
         recipes = {said: pure.tables(directory, table.DDL, actions) for said, actions in ACTIONS.items()}
-        batches = DIALECTS["hvr"].read(File(str(file)), OpenTransaction, reading_of(recipes["none"]))
+        batches = DIALECTS["hvr"].read(File(str(file)), nothing_before, reading_of(recipes["none"]))
         decoded = [batch.changes for batch in batches]
         times: dict[str, list[float]] = {said: [] for said in recipes}
         for _ in range(options.runs):

@@ -22,8 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File, reading_of
+from integrator.decode.contract import File, nothing_before, reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.run.spark import session
 from tests.bench import rows as table
@@ -168,7 +167,7 @@ def decoded(home: Path, name: str, rows: int, runs: int) -> float:
     file, times = File(str(write(home, name, rows)), 1), []
     for _ in range(runs):
         began = time.process_time()
-        found = sum(len(batch.changes) for batch in dialect.read(file, OpenTransaction, reading))
+        found = sum(len(batch.changes) for batch in dialect.read(file, nothing_before, reading))
         times.append(time.process_time() - began)
         assert found == rows, (found, rows)
     return min(times) / rows * 1e6

@@ -6,28 +6,16 @@ Both are timed from their first message on the topic to the last one: their star
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import shutil
-import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
-from typing import Any
 
 import psutil
 from confluent_kafka import Consumer, TopicPartition
 
 from tests.bench import rows as table
-from tests.bench.files_to_kafka import ROOT
-from tests.parts import postgres
-from tests.parts.brokers import fetched, free_port
+from tests.parts import conduit, connect, postgres
 
-CONNECT_POM = Path(__file__).parent / "connect" / "pom.xml"
-CONNECT_LIBRARIES = ROOT / "build" / "connect-libs"
-CONDUIT = ROOT / "build" / "conduit"
-CONDUIT_VERSION = "v0.14.0"
 SHARE = 5
 """Of so many rows one is moved: these peers take a fraction of the integrator's rate."""
 EACH = 1000
@@ -68,57 +56,20 @@ class Ends:
         return time.monotonic() - first
 
 
-class Worker:
-    """A standalone worker of Kafka Connect, which has been started."""
-
-    def __init__(self, home: Path, servers: str, pom: Path, libraries: Path, converter: str) -> None:
-        if not fetched(pom, libraries):
-            sys.exit("Kafka Connect and its connectors are not to be had: mvn and Maven Central")
-        port = free_port()
-        self._url = f"http://127.0.0.1:{port}/connectors"
-        settings = {
-            "bootstrap.servers": servers,
-            **{f"{part}.converter": f"org.apache.kafka.connect.{converter}" for part in ("key", "value")},
-            "offset.storage.file.filename": str(home / "offsets"),
-            "listeners": f"http://127.0.0.1:{port}",
-            **{f"producer.{name}": value for name, value in PRODUCER.items()},
-        }
-        (home / "worker.properties").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        command = ["java", "-Xmx2G", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{libraries}/*"]
-        command += ["org.apache.kafka.connect.cli.ConnectStandalone", str(home / "worker.properties")]
-        with (home / "log").open("w") as log:
-            running = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        self.process = psutil.Process(running.pid)
-        deadline = time.monotonic() + 120
-        while not self._answers():
-            if time.monotonic() > deadline or running.poll() is not None:
-                sys.exit(f"Kafka Connect does not answer:\n{(home / 'log').read_text()[-3000:]}")
-            time.sleep(0.5)
-
-    def _answers(self) -> bool:
-        with contextlib.suppress(OSError):
-            self.ask("GET", "")
-            return True
-        return False
-
-    def ask(self, method: str, path: str, body: object = None) -> Any:
-        """Ask its REST interface."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self._url + path, data, {"Content-Type": "application/json"}, method=method)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.loads(answer.read() or b"null")
-
-
 class Debezium:
     """A worker of Kafka Connect. The rows are in PostgreSQL's log, and are unwrapped: schema and payload."""
 
     def __init__(self, home: Path, servers: str, topic: str, stack: contextlib.ExitStack) -> None:
+        class_path = connect.libraries()
+        if class_path is None:
+            sys.exit("Kafka Connect and Debezium are not to be had: mvn and Maven Central")
         self._ends, self._topic = Ends(servers, topic), topic
-        self._worker = Worker(home, servers, CONNECT_POM, CONNECT_LIBRARIES, "json.JsonConverter")
-        self.process: psutil.Process | None = self._worker.process
         self._postgres = stack.enter_context(postgres.cluster("max_wal_size = 8GB"))
         self._postgres.psql(table.DDL)
         self._postgres.psql("create publication pub for table orders")
+        settings = {f"producer.{name}": value for name, value in PRODUCER.items()}
+        self._worker = stack.enter_context(connect.Worker(class_path, home, servers, settings, ("-Xmx2G",)))
+        self.process: psutil.Process | None = psutil.Process(self._worker.process.pid)
 
     def run(self, data: Path, rows: int, turn: int) -> float:
         del data
@@ -130,31 +81,21 @@ class Debezium:
             f"from generate_series(k*{EACH}+1, (k+1)*{EACH}) i; commit; end loop; end $$"
         )
         before = self._ends.count()
-        self._worker.ask("PUT", f"/{slot}/config", self._config(slot))
+        self._worker.put(slot, self._config(slot))
         try:
             return self._ends.seconds(before, moved) * SHARE
         finally:
-            self._worker.ask("DELETE", f"/{slot}")
+            self._worker.delete(slot)
 
     def _config(self, slot: str) -> dict[str, str]:
-        return {
-            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-            "tasks.max": "1",
-            "database.hostname": self._postgres.host,
-            "database.port": str(self._postgres.port),
-            "database.user": self._postgres.user,
-            "database.password": "x",
-            "database.dbname": "postgres",
-            "topic.prefix": f"d{slot}",
-            "table.include.list": "public.orders",
-            "plugin.name": "pgoutput",
+        return connect.postgres_connector(self._postgres, slot, "public.orders") | {
             "publication.name": "pub",
-            "slot.name": slot,
+            "publication.autocreate.mode": "disabled",
             "snapshot.mode": "no_data",
             "time.precision.mode": "connect",
             "max.batch.size": "8192",
             "max.queue.size": "32768",
-            "poll.interval.ms": "20",
+            **connect.converters("JSON with schema"),
             "transforms": "unwrap,route",
             "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
             "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
@@ -169,49 +110,22 @@ class Conduit:
     process: psutil.Process | None = None
 
     def __init__(self, home: Path, servers: str, topic: str) -> None:
-        _build_conduit()
+        if not conduit.built():
+            sys.exit("Conduit is not to be had: go and a module proxy")
         self._home, self._servers, self._topic, self._ends = home, servers, topic, Ends(servers, topic)
 
     def run(self, data: Path, rows: int, turn: int) -> float:
         home, moved = self._home / f"turn{turn}", rows // SHARE
-        (home / "pipelines").mkdir(parents=True)
+        home.mkdir(parents=True)
         with (home / "rows.jsonl").open("wb") as whole:
             for path in sorted(data.glob("*.jsonl")):
                 whole.write(path.read_bytes())
         batch = {"sdk.batch.size": "1000", "sdk.batch.delay": "100ms"}
         kafka = {"servers": self._servers, "topic": self._topic, "acks": "all", "compression": "lz4", **batch}
-        ends = (("source", "file", {"path": str(home / "rows.jsonl"), **batch}), ("destination", "kafka", kafka))
-        connectors = [
-            {"id": kind, "type": kind, "plugin": f"builtin:{plugin}", "settings": settings}
-            for kind, plugin, settings in ends
-        ]
-        pipeline = {"id": "bench", "status": "running", "connectors": connectors}
-        (home / "pipelines" / "bench.yaml").write_text(json.dumps({"version": "2.2", "pipelines": [pipeline]}))
-        command = [str(CONDUIT), "run", "--pipelines.path", str(home / "pipelines"), "--db.type", "inmemory"]
-        command += ["--api.enabled=false", "--log.level", "error", "--preview.pipeline-arch-v2"]
+        source = conduit.End("file", {"path": str(home / "rows.jsonl"), **batch})
         before = self._ends.count()
-        with (home / "log").open("w") as log, subprocess.Popen(command, cwd=home, stdout=log, stderr=log) as running:
+        with conduit.running(home, source, conduit.End("kafka", kafka)):
             try:
                 return self._ends.seconds(before, moved) * SHARE
             except TimeoutError:
                 sys.exit(f"Conduit stands still:\n{(home / 'log').read_text()[-3000:]}")
-            finally:
-                running.kill()
-
-
-def _build_conduit() -> None:
-    """Build Conduit from the Go module proxy."""
-    if CONDUIT.exists():
-        return
-    if not shutil.which("go"):
-        sys.exit("Conduit is not to be had: go and a module proxy")
-    source = CONDUIT.with_name("conduit-module")
-    source.mkdir(parents=True, exist_ok=True)
-    (source / "go.mod").write_text(
-        f"module bench\n\ngo 1.24\n\nrequire github.com/conduitio/conduit {CONDUIT_VERSION}\n"
-    )
-    (source / "bench.go").write_text('package bench\n\nimport _ "github.com/conduitio/conduit/pkg/conduit"\n')
-    environment = {**os.environ, "GOFLAGS": "-mod=mod"}
-    program = "github.com/conduitio/conduit/cmd/conduit"
-    for command in (["go", "mod", "tidy"], ["go", "build", "-o", str(CONDUIT), program]):
-        subprocess.run(command, cwd=source, env=environment, check=True)

@@ -15,14 +15,17 @@ import psutil
 from tests.bench import rows as table
 from tests.bench import topic_events
 from tests.bench.files_to_kafka import Daemon
-from tests.bench.other_peers import Ends, Worker
+from tests.bench.other_peers import PRODUCER, Ends
 from tests.bench.peers import HERE, JARS
+from tests.parts import connect
 from tests.parts.brokers import Broker, fetched
 from tests.parts.registries import Registry
 
 BENCH = Path(__file__).parent
 MIRROR_POM = BENCH / "mirror" / "pom.xml"
 MIRROR_LIBRARIES = JARS.with_name("mirror-libs")
+STOPPED_MS = 1_800_000
+"""A worker that is stopped for so long is still in its group: it would begin its tasks anew."""
 CHANNEL = """
 channel: bench
 state: {home}/state
@@ -117,7 +120,7 @@ class Spark:
 
 
 class Mirror:
-    """MirrorMaker 2's source connector in a standalone worker: bytes as they are, to a topic of the same cluster.
+    """MirrorMaker 2's source connector in a worker of Kafka Connect: bytes as they are, to a topic of the same cluster.
 
     It is timed from its first message to the last one.
     """
@@ -125,12 +128,19 @@ class Mirror:
     def __init__(self, at: Between) -> None:
         servers = at.kafka.servers
         self._ends, self._moved = Ends(servers, at.target), 0
-        worker = Worker(at.home, servers, MIRROR_POM, MIRROR_LIBRARIES, "converters.ByteArrayConverter")
-        self.process = worker.process
+        if not fetched(MIRROR_POM, MIRROR_LIBRARIES):
+            sys.exit("MirrorMaker 2 is not to be had: mvn and Maven Central")
+        producer = {f"producer.{name}": value for name, value in PRODUCER.items()}
+        settings = producer | {"session.timeout.ms": str(STOPPED_MS)}
+        worker = connect.Worker(f"{MIRROR_LIBRARIES}/*", at.home, servers, settings, ("-Xmx2G",))
+        worker.start()
+        self.process = psutil.Process(worker.process.pid)
         alias = at.target.removesuffix(f".{at.source}")
+        plain = "org.apache.kafka.connect.converters.ByteArrayConverter"
         config = {
             "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
             "tasks.max": "2",
+            **{f"{part}.converter": plain for part in ("key", "value")},
             "source.cluster.alias": alias,
             "target.cluster.alias": "here",
             "source.cluster.bootstrap.servers": servers,
@@ -141,7 +151,7 @@ class Mirror:
             "sync.topic.acls.enabled": "false",
             "source.consumer.max.poll.records": "10000",
         }
-        worker.ask("PUT", "/mirror/config", config)
+        worker.put("mirror", config)
 
     def run(self, rows: int) -> float:
         seconds = self._ends.seconds(self._moved, rows)

@@ -270,6 +270,8 @@ def test_topics_that_are_not_there_and_those_that_are_sent_to_are_errors(ends, i
         integrate_once(ends.write([f"{ends.name}-none"]))
     with pytest.raises(ConfigurationError, match=f"the topics {ends.out} are read and sent to"):
         integrate_once(ends.write([f"^{ends.name}.*"]))
+    with pytest.raises(ConfigurationError, match=f"the topics {ends.out}-later are read and sent to"):
+        integrate_once(ends.write([f"^{ends.name}.*-later", ends.name], kafka="-later, Create_Topics: {}"))
 
 
 def test_brokers_that_are_away_are_an_error_that_is_retried(ends, monkeypatch):

@@ -8,6 +8,7 @@ from confluent_kafka import Producer
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
+from integrator.errors import ConfigurationError, SourceAway
 from tests.parts import kafka_io
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
@@ -175,3 +176,46 @@ def test_plain_rows_and_keys(connector, registry_server, integrate_once, tmp_pat
     assert [(one["id"], one.get("price"), one["gone"]) for one in sent(connector, "stock")] == [
         (1, 1.5, 0), (2, 1.5, 0), (2, None, 1),
     ]  # fmt: skip
+
+
+def test_check_and_plan_show_the_tables_of_topics(connector, registry_server, command, tmp_path):
+    connector.create("orders")
+    made = channel(tmp_path, connector, registry_server)
+    said = command("check", "--channel", str(made))
+    assert said.code == 2
+    assert "$.tables: is needed: files with table definitions" in said.err  # no record yet, and no subject
+    connector.send("orders", "c", None, row(1))
+    said = command("plan", "--channel", str(made))
+    assert said.code == 0, said.err
+    assert "orders" in said.out
+    said = command("check", "--connect", "--channel", str(made))
+    assert said.code == 0, said.err
+
+
+def test_without_a_registry_the_schemas_that_are_known_suffice(connector, registry_server, integrate_once, tmp_path):
+    connector.create("orders")
+    connector.send("orders", "c", None, row(1))
+    made = channel(tmp_path, connector, registry_server)
+    integrate_once(made)
+    made.write_text(made.read_text().replace(registry_server.url, "http://127.0.0.1:1"))
+    connector.send("orders", "c", None, row(2))
+    integrate_once(made)
+    assert [one["id"] for one in sent(connector, "orders")] == [1, 2]
+    weight = {"name": "weight", "type": ["null", "int"], "default": None}
+    connector.send("orders", "c", None, row(3, weight=1), weight)
+    with pytest.raises(SourceAway, match=r"no schema registry answers at http://127\.0\.0\.1:1"):
+        integrate_once(made)
+    made.write_text(made.read_text().replace("http://127.0.0.1:1", registry_server.url))
+    integrate_once(made)
+    assert [one["id"] for one in sent(connector, "orders")] == [1, 2, 3]
+
+
+def test_without_a_registry_in_the_channel_it_is_said_what_is_missing(
+    connector, registry_server, integrate_once, tmp_path
+):
+    connector.create("orders")
+    connector.send("orders", "c", None, row(1))
+    made = channel(tmp_path, connector, registry_server)
+    made.write_text(made.read_text().replace(f"Kafka_Schema_Registry: '{registry_server.url}', ", ""))
+    with pytest.raises(ConfigurationError, match="has no registry; add Kafka_Schema_Registry: http://HOST:8081 to it"):
+        integrate_once(made)

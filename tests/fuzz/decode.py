@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from integrator.contracts.change_batch import ChangeBatch
-from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File, Reading, reading_of
+from integrator.decode.contract import File, Reading, nothing_before, reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.plan import build
 from tests.fuzz.oracle.verdict import MISSING, Row
@@ -42,7 +41,7 @@ actions:
 def decode(setup: Setup, reading: Reading, path: Path) -> dict[int, list[Row]]:
     """Return the rows of a file by line, in their order."""
     found: dict[int, list[tuple[int, Row]]] = defaultdict(list)
-    for number, batch in enumerate(DIALECTS[setup.dialect].read(File(str(path), 1), OpenTransaction, reading)):
+    for number, batch in enumerate(DIALECTS[setup.dialect].read(File(str(path), 1), nothing_before, reading)):
         for changes in batch.changes.split_by_table():
             for line, order, row in _rows(changes):
                 found[line].append((number << 40 | order, row))

@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import File, Reading, nothing_before
 from integrator.decode.dialects import DIALECTS
 from tests.fuzz import units
 from tests.fuzz.decode import reading_for
@@ -44,7 +43,7 @@ class Outcome:
 def outcome(setup: Setup, reading: Reading, path: Path) -> Outcome:
     """Read a file. Raises DataError where an error is not the fault of one line."""
     found = Outcome()
-    for batch in DIALECTS[setup.dialect].read(File(str(path), 1), OpenTransaction, reading):
+    for batch in DIALECTS[setup.dialect].read(File(str(path), 1), nothing_before, reading):
         found.rows |= {int(line) for line in batch.changes.line}
         found.rejected |= {one.line: str(one.fault) for one in batch.rejected}
         found.counted += sum(batch.ignored.values())

@@ -18,8 +18,7 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from integrator import plan
-from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File, reading_of
+from integrator.decode.contract import File, nothing_before, reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.run import daemon
 from tests.fuzz import units
@@ -90,7 +89,7 @@ class Fuzzed:
         reading = replace(reading_of(plan.build(str(channel), "UTC").recipe), tolerant=True)
         found, counted = Counter[tuple[str, int]](), 0
         for number, path in enumerate(sorted((self.directory / "in").iterdir()), 1):
-            for batch in DIALECTS[self.setup.dialect].read(File(str(path), number), OpenTransaction, reading):
+            for batch in DIALECTS[self.setup.dialect].read(File(str(path), number), nothing_before, reading):
                 known = dict(reading.known_sources) | dict(batch.sources)  # for the files after this one
                 reading = replace(reading, known_sources=tuple(known.items()))
                 found.update((str(path), int(line)) for line in batch.changes.line)

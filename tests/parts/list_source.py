@@ -64,7 +64,7 @@ class ListReader:
     def check_unchanged(self, one):
         """A list does not change."""
 
-    def join(self, slices):
+    def join(self, slices, *, records):
         return None
 
 
@@ -73,9 +73,12 @@ class ListListing:
     rows: list[str]
     number_of = None
 
-    def slices(self, ends=None):
+    def slices(self, ends=None, limit=None):
         starts = range(0, len(self.rows), AT_ONCE)
         return [Slice(f"list:{start}", sum(map(len, self.rows[start:][:AT_ONCE]))) for start in starts]
+
+    def until(self):
+        return None
 
     def modified(self):
         return None

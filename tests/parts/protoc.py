@@ -10,11 +10,13 @@ from pathlib import Path
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.confluent import meta_pb2
 from confluent_kafka.schema_registry.confluent.type import decimal_pb2
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, struct_pb2, timestamp_pb2, wrappers_pb2
 from google.type import date_pb2, timeofday_pb2
 from grpc_tools import protoc
 
-DEPENDENCIES = (descriptor_pb2, meta_pb2, decimal_pb2, timestamp_pb2, date_pb2, timeofday_pb2)
+DEPENDENCIES = (
+    descriptor_pb2, meta_pb2, decimal_pb2, timestamp_pb2, wrappers_pb2, struct_pb2, date_pb2, timeofday_pb2
+)  # fmt: skip
 
 
 class Serialized:

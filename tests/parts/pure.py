@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,16 +108,22 @@ def check_lines(made: Recipe, path: Path, lines: list[str], expected: str | list
 
 
 def fragments(
-    made: Recipe, *files: Path, checkpoint: Checkpoint | None = None, of_others: int = 0, joined: bool = False
+    made: Recipe,
+    *files: Path,
+    checkpoint: Checkpoint | None = None,
+    of_others: int = 0,
+    joined: bool = False,
+    groups: Sequence[int] = (),
 ) -> tuple[pa.Table, list[FileSummary]]:
     """The fragments of files read in one task, and the notes. Raises IntegratorError as the driver would.
 
     of_others: how many of the files, from the first on, other tasks read. joined: the others may be read as one.
+    groups: of each file the first of those with which it may be read as one.
     """
-    group = of_others + 1 if joined else None
+    given = groups or [of_others + 1 if joined else None] * len(files)
     runs = [
         slice_of(path, number, segments("").stream_of(str(path)), read=number > of_others, group=group)
-        for number, path in enumerate(files, 1)
+        for number, (path, group) in enumerate(zip(files, given, strict=True), 1)
     ]
     try:
         batches = list(first_pass(made, checkpoint or Checkpoint(), NOW, FileReader())(iter([rows_of(runs)])))

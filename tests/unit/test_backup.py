@@ -45,7 +45,9 @@ def other(directory):
 def test_what_is_imported_is_what_was_exported(state, file, tmp_path):
     (state.path / "added.json").write_text("{}")
     (state.path / "refreshed.json").write_text('{"t": "1"}')
-    with pytest.raises(EnvironmentFault, match="backup: is there already, perhaps a backup; give another name, or say"):
+    with pytest.raises(
+        EnvironmentFault, match="backup: is there already, perhaps a backup; give another name, or give"
+    ):
         backup.export(state, "shop", file)
     done = backup.export(state, "shop", file, replace=True)
     assert (done.channel, done.cycle, done.files) == ("shop", 3, 8)
@@ -115,7 +117,7 @@ def test_there_is_nothing_to_back_up_before_the_first_cycle(tmp_path):
 
 def test_progress_that_is_there_is_not_lost_unasked(state, file):
     before = tree(state.path)
-    with pytest.raises(EnvironmentFault, match=r"has files\.jsonl, checkpoint, synced .* or say --replace"):
+    with pytest.raises(EnvironmentFault, match=r"has files\.jsonl, checkpoint, synced .* or give --replace"):
         backup.restore(state, "shop", file, replace=False)
     assert tree(state.path) == before
     states.begin(state, 4)

@@ -302,15 +302,15 @@ def test_rows_of_an_unfinished_transaction_are_held_for_the_next_cycle(tmp_path)
         tmp_path, row("a", 2, 1, 2, hvr_tx_countdown=2), row("b", 2, 1, 1, hvr_tx_countdown=1), name="2.jsonl"
     )
     fragments, [note] = pure.fragments(recipe, first)
-    assert note.open.unfinished == f"{2:020}|{0:016}"
+    assert note.streams[""].open.unfinished == f"{2:020}|{0:016}"
     bundler = Bundler(recipe)
-    sent = pure.unpacked(pure.bundled(recipe, fragments, bundler) + list(bundler.end(note.open.unfinished)))
+    sent = pure.unpacked(pure.bundled(recipe, fragments, bundler) + list(bundler.end(note.streams[""].open.unfinished)))
     assert [m.value.count(b"integ_seq") for m in sent] == [1]
     from integrator.contracts.fragments import to_deferred
 
-    checkpoint = Checkpoint(0, note.open, deferred=to_deferred(bundler.deferred))
+    checkpoint = Checkpoint(0, note.streams[""].open, deferred=to_deferred(bundler.deferred))
     fragments, [note] = pure.fragments(recipe, second, checkpoint=checkpoint)
     assert note.resumed == 1
-    assert note.open.unfinished == ""
+    assert note.streams[""].open.unfinished == ""
     sent = pure.unpacked(pure.bundled(recipe, fragments.combine_chunks()))
     assert [(m.topic, m.value.count(b"integ_seq")) for m in sent] == [("a", 2), ("b", 1)]

@@ -153,8 +153,8 @@ def test_an_end_mark_alone_in_the_next_file_ends_the_transaction(tmp_path):
     second = write(tmp_path / "2", [marks[1]])
     third = write(tmp_path / "3", [of("c", None, ROW, **PG | {"lsn": 121, "sequence": '["120","121"]'})])
     _, notes = pure.fragments(recipe, first, second, third)
-    assert [note.open.goes_on for note in notes] == [True, False, None]
-    assert [note.open.rows for note in notes] == [1, 0, 1]
+    assert [note.streams[""].open.goes_on for note in notes] == [True, False, None]
+    assert [note.streams[""].open.rows for note in notes] == [1, 0, 1]
 
 
 SMALL = "create table t(k int primary key, v text, n int not null);"

@@ -105,7 +105,7 @@ def test_a_transaction_goes_on_over_files(tmp_path):
     parts.append(pure.hvr(tmp_path, *rows[3:], name="3"))
     assert pure.payloads(recipe, *parts) == whole
     _, [note] = pure.fragments(recipe, parts[0])
-    sent, _ = pure.fragments(recipe, parts[1], checkpoint=Checkpoint(1, note.open))
+    sent, _ = pure.fragments(recipe, parts[1], checkpoint=Checkpoint(1, note.streams[""].open))
     assert sent["integ_seq"].to_pylist() == [whole[2]["seq"]]
 
 
@@ -169,7 +169,7 @@ def test_i2_rows_of_unknown_tables_count_in_their_transaction(tmp_path):
     second = pure.hvr(tmp_path, {"hvr_tbl_name": "items", "id": "b"}, name="2")
     together, [note, _] = pure.fragments(recipe, first, second)
     assert [row[-1] for row in together["integ_seq"].to_pylist()] == ["0", "2", "3"]
-    assert note.open.rows == 3
+    assert note.streams[""].open.rows == 3
 
 
 def test_an_empty_file_is_no_error(tmp_path):

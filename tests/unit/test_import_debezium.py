@@ -166,6 +166,92 @@ def test_what_a_property_becomes(more, wanted, run):
     assert wanted in channel
 
 
+ROUTED = {
+    "transforms": "r",
+    "transforms.r.type": "org.apache.kafka.connect.transforms.RegexRouter",
+    "transforms.r.regex": "shop\\.(?<schema>[^.]*)\\.(.*)",
+    "transforms.r.replacement": "cdc.${schema}.$2.v1",
+}
+JSON_ALONE = {"value.converter.schemas.enable": "false"}
+KEPT = [
+    # of a connector that stays: topics
+    ({}, None, 'topics: ["^shop\\\\.[^\\\\.]+\\\\..+"]'),
+    ({"table.include.list": "public.orders,ops\\.orders_old"}, None, "topics: [shop.public.orders, shop.ops.orders_old]"),
+    ({"table.include.list": "public.o.*"}, None, 'topics: ["^shop\\\\.(?i:public.o.*)"]'),
+    ({"schema.include.list": "ops"}, None, 'topics: ["^shop\\\\.(?i:ops)\\\\..+"]'),
+    ({"topic.delimiter": "-", "table.include.list": "public.orders"}, None, "topics: [shop-public-orders]"),
+    ({"table.exclude.list": "public.audit"}, DDL, "topics: [shop.ops.orders_old, shop.public.orders]"),
+    (ROUTED, DDL, "topics: [cdc.ops.orders_old.v1, cdc.public.audit.v1, cdc.public.orders.v1]"),
+    (ROUTED | {"table.include.list": "public.orders"}, None, "topics: [cdc.public.orders.v1]"),
+    ({"connector.class": "io.debezium.connector.mysql.MySqlConnector", "table.include.list": "shopdb.orders"}, None,
+     "topics: [shop.shopdb.orders]"),
+    ({"connector.class": "io.debezium.connector.sqlserver.SqlServerConnector", "database.names": "Sales",
+      "table.include.list": "dbo.orders"}, None, "topics: [shop.Sales.dbo.orders]"),
+    # where messages go
+    ({}, None, 'Kafka_Default_Topic: "shop-out.{hvr_tbl_name}"'),
+    # encodings
+    (AVRO, None, 'Kafka_Schema_Registry: "http://r:8081"'),
+    (AVRO | {"value.converter.basic.auth.user.info": "me:pl4nted"}, None, 'Kafka_Schema_Registry_Password: "${SCHEMA_REGISTRY_PASSWORD}"'),
+    ({"value.converter": "io.debezium.converters.CloudEventsConverter"}, DDL, "dialect: cloudevents"),
+    (JSON_ALONE | {"decimal.handling.mode": "string"}, DDL, "debezium: {decimal_handling_mode: STRING}"),
+    (JSON_ALONE, DDL, "tables: [{file: "),
+    # rows, flattened
+    (FLAT, None, "dialect: rows"),
+    (FLAT | {"transforms.unwrap.add.fields": "op"}, None, "unknown_columns: ignore"),
+    (FLAT | {"transforms.unwrap.delete.tombstone.handling.mode": "rewrite"}, None, "dialect: debezium"),
+    # repeats, columns that come later
+    ({}, None, "dialect: debezium, unknown_columns: add, repeated_positions: send"),
+    # access of both locations
+    ({"producer.override.security.protocol": "SSL"}, None, "Kafka_Tls: true, topics:"),
+    ({"producer.override.security.protocol": "SSL"}, None, "    Kafka_Tls: true\n"),
+]  # fmt: skip
+KEPT_NOTES = [
+    ({"slot.name": "s", "snapshot.mode": "initial", "column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"},
+     "slot.name, snapshot.mode, column.mask.hash.SHA-256.with.salt.…: ignored, because the connector stays, and does it before it sends"),
+    ({"producer.override.linger.ms": "5"}, "producer.override.linger.ms: ignored, because it is of the connector's producer"),
+    ({"transforms": "o", "transforms.o.type": "io.debezium.transforms.outbox.EventRouter"}, "transforms.o (EventRouter): its topics have the events of an outbox, not rows"),
+    ({"transforms": "o", "transforms.o.type": "io.debezium.transforms.ContentBasedRouter"}, "add the topics that it sends to to `topics`"),
+    ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide) is not known: where it changes the shape of records"),
+    ({"transforms": "m", "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value"}, "transforms.m (MaskField$Value): ignored, because the records have what it makes of them"),
+    (ROUTED, "compare `topics` of the source location with those that are there"),
+    (ROUTED | {"transforms": "unwrap,r", "transforms.unwrap.type": FLAT["transforms.unwrap.type"]}, "or set table_of_topic at the source location"),
+    (FLAT | {"transforms.unwrap.delete.tombstone.handling.mode": "drop"}, "deletes leave nothing in the topics"),
+    (FLAT | {"tombstones.on.delete": "false"}, "set it to true at the connector"),
+    (FLAT | {"key.converter": "org.apache.kafka.connect.storage.StringConverter"}, "keys are the text of Java's structs"),
+    ({"key.converter.schemas.enable": "false"}, "keys have no schemas, which name the key columns of tables"),
+    (KEYED, "keys are single values, which do not name the table's key column"),
+    (AVRO | {"value.converter.connect.meta.data": "false"}, "schemas do not say which numbers are times"),
+    ({"value.converter": "io.apicurio.registry.utils.converter.AvroConverter", "value.converter.apicurio.registry.url": "http://a:8080"},
+     "Apicurio's converter must write the number of a schema as Confluent's does"),
+    ({"value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter"}, "what ByteArrayConverter writes cannot be read"),
+    ({"topic.naming.strategy": "org.example.Ours"}, "topic.naming.strategy: topics may have other names"),
+    ({}, "the connector's topics stay as they are; messages go to shop-out.{hvr_tbl_name}"),
+    ({}, "not checked: the schemas of its records define its tables"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "tables", "wanted"), KEPT)
+def test_a_connector_that_stays_is_read(more, tables, wanted, run):
+    channel, printed, code = run(POSTGRES | more, "--keep-connector", tables=tables)
+    assert code == 0, printed
+    assert wanted in channel
+
+
+@pytest.mark.parametrize(("more", "wanted"), KEPT_NOTES)
+def test_what_of_a_connector_that_stays_is_to_be_known(more, wanted, run):
+    channel, printed, code = run(POSTGRES | more, "--keep-connector", tables=None)
+    assert code == 0, printed
+    assert wanted in printed
+    assert imports.SECRET not in channel + printed
+
+
+def test_the_channel_of_a_connector_that_stays_needs_definitions_where_records_have_no_schemas(run, tmp_path):
+    channel, printed, code = run(POSTGRES | JSON_ALONE, "--keep-connector", tables=None)
+    assert code == 0, printed
+    assert "tables: [{file: tables.sql" in channel
+    assert f"Next: write the tables' definitions to {tmp_path}/tables.sql" in printed
+
+
 NOTES = [
     ({"key.converter": "org.apache.kafka.connect.storage.StringConverter"}, "key.converter: the text of Java's structs (Struct{id=1}) is not there: keys are JSON"),
     ({"value.converter": "io.debezium.converters.CloudEventsConverter"}, "value.converter (CloudEventsConverter) is not there: values are JSON without schemas"),

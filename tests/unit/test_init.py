@@ -104,7 +104,7 @@ def test_whose_sql_a_script_is_is_found_out_or_said_to_be_unknown(script, dialec
     (tmp_path / "x.sql").write_text(script)
     code, printed, _ = run("--tables", tmp_path / "x.sql")
     assert code == 0, printed
-    assert ("cannot be told from it" in printed) == (dialect is None)
+    assert ("it is not clear from" in printed) == (dialect is None)
     assert dialect is None or f"({dialect})" in printed
 
 
@@ -126,7 +126,7 @@ def test_the_name_of_a_script_may_say_whose_sql_it_is(file, dialect, run, tmp_pa
     (tmp_path / file).write_text("create table t (id integer not null, n varchar(9), primary key (id));")
     code, printed, _ = run("--tables", tmp_path / file)
     assert code == 0, printed
-    assert f"cannot be told from it: it is read as {dialect}" in printed
+    assert f"which database's SQL it is: it is read as {dialect}" in printed
 
 
 @pytest.mark.parametrize(("script", "names"), NAMES)

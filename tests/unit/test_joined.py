@@ -7,6 +7,7 @@ import pytest
 
 from integrator.errors import DataError
 from integrator.run.passes import decoding
+from integrator.sources.files.reader import slice_of
 from integrator.sources.slices import Slice
 from integrator.sources.sockets.spool import segments
 from integrator.sources.stream import GROUP_BYTES, SMALL_BYTES, _groups
@@ -38,8 +39,8 @@ def joins(monkeypatch):
     found = []
     join = decoding.Decoding._join
 
-    def counted(self, runs):
-        result = join(self, runs)
+    def counted(self, runs, file):
+        result = join(self, runs, file)
         found.append(result is not None)
         return result
 
@@ -78,9 +79,9 @@ def outcome(made, files, *, joined):
     rows = sorted(map(repr, sent.to_pylist()))
     counted = [sum(getattr(note, name) for note in notes) for name in ("rows", "resumed", "rejected", "files")]
     details = [detail for note in notes for detail in (*note.details, *note.rejections)]
-    ends = [note.span.last for note in notes if note.span.last][-1:]
+    ends = [one.span.last for note in notes for one in note.streams.values() if one.span.last][-1:]
     sources = {table: source for note in notes for table, source in note.sources.items()}
-    return rows, counted, details, notes[-1].ordinal, notes[-1].open, ends, sources
+    return rows, counted, details, notes[-1].ordinal, notes[-1].streams[""].open, ends, sources
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -206,7 +207,25 @@ def test_groups(sizes, expected):
     assert [one for group in found for one in group] == entries
 
 
-def test_files_of_two_senders_are_not_in_one_group():
-    names = [f"{number:012d}.{sender}.1.jsonl" for number, sender in enumerate("aab")]
+def test_in_a_group_the_files_of_a_sender_are_in_a_row():
+    names = [f"{number:012d}.{sender}.1.jsonl" for number, sender in enumerate("aabbcadd")]
     found = list(_groups(((number, entry(name, 5)) for number, name in enumerate(names)), segments("").stream_of))
-    assert [len(group) for group in found] == [2, 1]
+    assert [len(group) for group in found] == [5, 3]
+
+
+@pytest.mark.parametrize("senders", ["aabb", "abab", "abcd", "abba"])
+def test_small_files_of_several_senders(senders, tmp_path, joins):
+    made = pure.recipe(tmp_path, ORDERS, PLAIN + SEQ)
+    files = hvr(tmp_path, *([{"id": at, "hvr_tx_seq": "7"}, {"id": at + 10, "hvr_tx_seq": "7"}] for at in range(4)))
+    for number, (file, sender) in enumerate(zip(files, senders, strict=True)):
+        files[number] = file.rename(tmp_path / f"{number + 1:012d}.{sender}.1.jsonl")
+    runs = [slice_of(path, number, segments("").stream_of(str(path))) for number, path in enumerate(files, 1)]
+    groups = [
+        len(group) for group in _groups([(run.ordinal, entry(run.path, 5)) for run in runs], segments("").stream_of)
+    ]
+    sent, notes = pure.fragments(made, *files)
+    first = [
+        number for size, number in zip(groups, itertools.accumulate([1, *groups]), strict=False) for _ in range(size)
+    ]
+    assert pure.fragments(made, *files, groups=first)[0].to_pylist() == sent.to_pylist()
+    assert joins == [True] * sum(size > 1 for size in groups)

@@ -10,9 +10,10 @@ import pyarrow.fs
 import pytest
 import xxhash
 
-from integrator.contracts.fragments import Checkpoint, FileSummary, PresentFields
+from integrator.contracts.fragments import Checkpoint, FileSummary, PresentFields, StreamSummary
 from integrator.contracts.report import Report
 from integrator.contracts.sequence import OpenTransaction
+from integrator.contracts.streams import PositionRange
 from integrator.decode.lines.files import open_file
 from integrator.deliver.kafka.sender_lock import sending
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
@@ -172,10 +173,20 @@ def report(sent, acknowledged, error=None, summaries=()):
     return Report(messages=sent, acknowledged=acknowledged, bytes=0, error=error, newest=5, summaries=summaries)
 
 
+def ending(ordinal, opened):
+    """Where the only stream stands after a file."""
+    return {"": StreamSummary(ordinal, f"{ordinal}.jsonl", opened, PositionRange())}
+
+
 def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
-    note = FileSummary(3, 5, OpenTransaction("A", 1, since_start=False), {"op 0 in style Standard": 2})
+    note = FileSummary(3, 5, ending(3, OpenTransaction("A", 1, since_start=False)), {"op 0 in style Standard": 2})
     cycle = check_acknowledged(4, [report(2, 2, summaries=(note,)), report(1, 1)], Checkpoint(), MOMENT, 0.5)
-    assert (cycle.messages, cycle.rows, cycle.checkpoint.ordinal, cycle.checkpoint.open) == (3, 5, 3, note.open)
+    assert (cycle.messages, cycle.rows, cycle.checkpoint.ordinal, cycle.checkpoint.open) == (
+        3,
+        5,
+        3,
+        note.streams[""].open,
+    )
     assert cycle.not_sent == note.not_sent
     state = State(str(tmp_path))
     state.lock("shop", 0)
@@ -191,7 +202,7 @@ def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
 
 
 def test_reports_and_errors_cross_processes_as_text():
-    note = FileSummary(1, 2, OpenTransaction("A", 1, since_start=True), {"x": 1})
+    note = FileSummary(1, 2, ending(1, OpenTransaction("A", 1, since_start=True)), {"x": 1})
     sent = report(1, 1, summaries=(note,))
     assert Report.of_json(sent.to_json()) == sent
     wire = DataError("a\nb").to_wire()

@@ -6,12 +6,17 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from integrator.decode.encodings.program import between
+from integrator.decode.encodings.writing import write
 from integrator.durable import Damaged
+from integrator.engine.transcode import JSON
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.librdkafka.cluster import ClusterFault
 from integrator.librdkafka.fetching import Range, ReadFault
 from integrator.sources import stream
+from integrator.sources.journal import digests
 from integrator.sources.journal import journal as journals
+from integrator.sources.journal.digests import Beginning
 from integrator.sources.journal.journal import Journal
 from integrator.sources.kafka import faults, slice_file
 from integrator.sources.kafka.listing import TopicListing
@@ -57,7 +62,25 @@ def test_a_range_begins_where_its_stream_has_ended(path):
             Journal(path).take([wrong])
     journal.take([ONE.slice(20, 20, 0), ONE.slice(20, 25, 50)])  # what was between is lost, and accepted
     assert Journal(path).ends == {str(ONE): 25}
-    assert [journal.ends_at(number) for number in (5, 4, 2)] == [{str(ONE): end} for end in (25, 20, 10)]
+
+
+def test_where_streams_end_after_a_cycle_is_read_on(path, monkeypatch):
+    monkeypatch.setattr(journals, "LEAST_COMPACTED", 1)
+    beginning, journal = Beginning(path), Journal(path)
+    assert beginning.ends(0) == beginning.ends(1) == {}
+    journal.take([ONE.slice(0, 0, 0), OTHER.slice(7, 7, 0), ONE.slice(0, 10, 100)])
+    found = {number: beginning.ends(number) for number in (1, 2, 3, 2, 4)}
+    assert found == {1: {str(ONE): 0}, 2: {str(ONE): 0, str(OTHER): 7}, 3: {str(ONE): 10, str(OTHER): 7}, 4: {}}
+    assert beginning.ends(3) == found[3]
+    lines = []
+    read = digests.json.loads
+    monkeypatch.setattr(digests, "json", Mock(loads=lambda line: lines.append(line) or read(line)))
+    journal.take([OTHER.slice(7, 9, 5), ONE.slice(20, 20, 0)])  # what was between is lost, and accepted
+    assert beginning.ends(5) == {str(ONE): 20, str(OTHER): 9}
+    assert len(lines) == 2
+    journal.compact(4)
+    assert beginning.ends(4) == {str(ONE): 10, str(OTHER): 9}
+    assert beginning.ends(5) == {str(ONE): 20, str(OTHER): 9}
 
 
 def test_ends_are_kept_through_compaction_and_ranges_are_not(path, monkeypatch):
@@ -107,7 +130,9 @@ def test_ranges_of_a_stream_are_read_together():
     ],
 )
 def test_a_document_over_several_lines_is_one_and_a_line_end_in_a_string_stays_wrong(value, line):
-    assert slice_file._in_one_line(value) == line
+    text = np.frombuffer(value, np.uint8)
+    written = write(text, np.array([0]), np.array([len(value)]), np.zeros(1, np.int32), [between(JSON, b"", b"")])
+    assert bytes(written.data) == line + b"\n"
 
 
 def test_positions_of_two_partitions_differ():

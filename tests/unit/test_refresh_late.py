@@ -10,7 +10,6 @@ from pyspark.errors import PySparkException
 
 from integrator.contracts.fragments import FileSummary
 from integrator.contracts.report import Report
-from integrator.contracts.sequence import OpenTransaction
 from integrator.errors import DataError, DeliveryError, IntegratorError, ProcessLate
 from integrator.plan import build
 from integrator.refresh import job
@@ -18,7 +17,7 @@ from integrator.run.state.directory import State
 
 LATE = PySparkException("org.apache.spark.SparkException: Python worker failed to connect back.")
 ROWS = 3
-SUMMARY = FileSummary(1, ROWS, OpenTransaction(), {})
+SUMMARY = FileSummary(1, ROWS, {}, {})
 SENT = Report(messages=ROWS, acknowledged=ROWS, bytes=9, error=None, newest=None, summaries=(SUMMARY,))
 UNSENT = Report(messages=ROWS, acknowledged=0, bytes=0, error="no broker answers", newest=None, summaries=(SUMMARY,))
 

@@ -116,7 +116,7 @@ def test_no_row_of_a_letter_waits_for_the_rest_of_its_transaction(replayed, unfi
     row = '"table": "t", "columns": [{"name": "id", "type": "integer", "value": 1}]'
     path.write_text(f'{{"action": "B", "xid": 7, "nextlsn": "0/1"}}\n{{"action": "I", {row}}}\n')
     _, [summary] = pure.fragments((plan_of(plan) if replayed else plan).recipe, path)
-    assert bool(summary.open.unfinished) == unfinished
+    assert bool(summary.streams[""].open.unfinished) == unfinished
     assert summary.rows == 1
 
 

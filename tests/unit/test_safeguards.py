@@ -50,7 +50,7 @@ def test_plan_does_not_show_a_secret_in_sql(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("path", [f"s3://KEY:{SECRET}@bucket/in", f"https://host/in?sv=2024&sig={SECRET}"])
 def test_a_path_of_changes_has_no_key(path, tmp_path):
     file = channel(tmp_path, source=f"class: files, path: '{path}', dialect: hvr")
-    with pytest.raises(ConfigurationError, match="a path has no password or key") as raised:
+    with pytest.raises(ConfigurationError, match="a path must not have a password or key") as raised:
         plan.build(str(file), "UTC")
     assert SECRET not in str(raised.value)
 
@@ -93,7 +93,7 @@ def test_files_of_the_spool_are_for_whoever_runs_the_process_alone(tmp_path, mon
 
 @pytest.mark.parametrize(
     ("secret", "warned"),
-    [(True, []), (False, ["whoever reaches Spark's ports can run code on the driver and the executors"])],
+    [(True, []), (False, ["anyone who can reach Spark's ports can run code on the driver and the executors"])],
 )
 def test_a_cluster_without_a_secret_is_a_warning(secret, warned, monkeypatch):
     monkeypatch.setattr(sessions, "start", lambda *_, **__: SimpleNamespace(stop=lambda: None))
@@ -162,7 +162,7 @@ def test_a_file_that_is_not_as_it_was_is_named_with_what_helps(how, tmp_path):
     assert json.loads((tmp_path / "files.jsonl").read_text())["size"] == 30
 
 
-SHORT = "a secret of one character cannot be hidden, for it is in nearly every text; use a longer one"
+SHORT = "a secret of one character cannot be hidden, because nearly every text has it; use a longer one"
 ONE_CHARACTER = [
     # the line of the channel in which it stands, more of the Kafka location, actions, and the problem
     (4, ", Kafka_Authentication_Method: USER_PASS, Stream_User: me, Stream_Password: e", "", "$.locations.kaf.Stream_Password: "),

@@ -457,14 +457,14 @@ def test_each_senders_transactions_go_on_in_its_own_segments(tmp_path):
         (1, 5, 0), (2, 5, 1), (1, 9, 0), (3, 5, 2), (2, 9, 1),
     ]  # fmt: skip
     _, notes = pure.fragments(recipe, *parts[:2])
-    checkpoint = Checkpoint(2, notes[-1].open, streams={note.stream: note.open for note in notes})
+    checkpoint = Checkpoint(2, streams={name: one.open for note in notes for name, one in note.streams.items()})
     sent, _ = pure.fragments(recipe, *parts[2:], checkpoint=checkpoint)
     assert [seq[-1] for seq in sent["integ_seq"].to_pylist()] == ["2", "1"]
 
 
 CHANNELS = [
     ("{class: socket, dialect: hvr}", "either listen or connect is needed"),
-    ("{class: socket, dialect: hvr, listen: '0.0.0.0:7010'}", "whoever reaches 0.0.0.0 could send changes"),
+    ("{class: socket, dialect: hvr, listen: '0.0.0.0:7010'}", "anyone who can reach 0.0.0.0 could send changes"),
     ("{class: socket, dialect: hvr, listen: 'localhost:99999'}", "a port is 0 to 65535"),
     ("{class: socket, dialect: hvr, listen: '127.0.0.1:1', tls: {}}", "to listen with TLS, a certificate is needed"),
     ("{class: socket, dialect: hvr, connect: 'h:1', secret: x}", "with `connect` no hello is received"),

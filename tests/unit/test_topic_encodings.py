@@ -22,7 +22,7 @@ from integrator.sources.kafka.block_lines import TopicEncoding
 from integrator.sources.kafka.ranges import Stream
 from integrator.sources.kafka.reader import TopicReader
 from integrator.sources.slices import TaskSlice, rows_of
-from tests.parts import pure
+from tests.parts import protoc, pure
 
 DDL = "create table t(id bigint primary key, v text, price numeric(12,2), at timestamp(6), w float8);"
 GONE = "{action: ColumnProperties, Name: gone, Extra: true, SoftDelete: true}"
@@ -141,6 +141,83 @@ def test_events_in_avro(read, dialect):
     assert note.not_sent["tombstones"] == 1
 
 
+PROTO = """syntax = "proto3"; package d.public.t; import "google/protobuf/timestamp.proto";
+import "confluent/meta.proto"; import "confluent/type/decimal.proto";
+message Envelope {
+  Value before = 1; Value after = 2; Source source = 3; string op = 4;
+  message Value {
+    int64 id = 1;
+    optional string v = 2;
+    optional confluent.type.Decimal price = 3 [(confluent.field_meta) = {params: [{key: "scale", value: "2"}]}];
+    optional google.protobuf.Timestamp at = 4;
+    double w = 5;
+  }
+  message Source {
+    string connector = 1; string db = 2; string schema = 3; string table = 4; string sequence = 5;
+    int64 ts_ms = 6; int64 txId = 7; int64 lsn = 8;
+  }
+}"""
+
+
+def in_protobuf(op, lsn, after):
+    made = protoc.message_class(PROTO, "d.public.t.Envelope")(op=op)
+    if after is None:
+        made.before.id = 1
+    else:
+        made.after.id, made.after.v, made.after.w = after["id"], after["v"], after["w"]
+        made.after.price.value, made.after.price.scale = b"\x04\xd2", 2
+        made.after.at.FromMicroseconds(after["at"])
+    for name, value in {"connector": "postgresql", "db": "d", "schema": "public", "table": "t"}.items():
+        setattr(made.source, name, value)
+    made.source.ts_ms, made.source.txId, made.source.lsn, made.source.sequence = 1, lsn, lsn, f'["{lsn}","{lsn}"]'
+    return struct.pack(">bI", 0, 20) + b"\0" + made.SerializeToString()
+
+
+def in_json_schema(op, lsn, after):
+    source = {
+        "connector": "postgresql", "db": "d", "schema": "public", "table": "t", "ts_ms": 1, "txId": lsn, "lsn": lsn,
+        "sequence": f'["{lsn}","{lsn}"]',
+    }  # fmt: skip
+    value = after and {**after, "price": 12.34}
+    made = {"before": None if after else {"id": 1}, "after": value, "source": source, "op": op}
+    return struct.pack(">bI", 0, 21) + json.dumps(made).encode()
+
+
+_OF_ROW = {
+    "id": {"type": "integer"},
+    "v": {"type": ["null", "string"]},
+    "price": {
+        "type": "number",
+        "title": "org.apache.kafka.connect.data.Decimal",
+        "connect.type": "bytes",
+        "connect.parameters": {"scale": "2", "connect.decimal.precision": "12"},
+    },
+    "at": {"type": "integer", "title": "io.debezium.time.MicroTimestamp"},
+    "w": {"type": "number"},
+}
+JSON_SCHEMA = {
+    "type": "object",
+    "title": "d.public.t.Envelope",
+    "definitions": {"Value": {"type": "object", "title": "d.public.t.Value", "properties": _OF_ROW}},
+    "properties": {
+        "before": {"oneOf": [{"type": "null"}, {"$ref": "#/definitions/Value"}]},
+        "after": {"oneOf": [{"type": "null"}, {"$ref": "#/definitions/Value"}]},
+        "source": {"type": "object", "properties": {}},
+        "op": {"type": "string"},
+    },
+}
+OTHERS = {20: WrittenSchema("PROTOBUF", PROTO), 21: WrittenSchema("JSON", json.dumps(JSON_SCHEMA))}
+
+
+@pytest.mark.parametrize("made", [in_protobuf, in_json_schema])
+@pytest.mark.parametrize("dialect", ["debezium", "auto"])
+def test_events_in_protobuf_and_with_json_schema(read, dialect, made):
+    events = [made("c", 1, row(1)), made("d", 2, None)]
+    found, _ = read([(None, one) for one in events], dialect, encoding=TopicEncoding(Encoding(OTHERS), Encoding()))
+    assert found[0] == EXPECTED | {"gone": 0}
+    assert (found[1]["id"], found[1]["gone"]) == (1, 1)
+
+
 KEYS = {
     "Avro, a record": framed(9, {"id": 1}),
     "Avro, one value": framed(10, 1),
@@ -218,6 +295,68 @@ def test_a_schema_that_is_not_known_is_asked_for_and_one_that_is_lost_is_an_erro
     lost = TopicEncoding(Encoding(KNOWN, frozenset({99})), Encoding(KNOWN))
     with pytest.raises(DataError, match=r"/0:0: its schema, 99, cannot be read: the registry does not have it"):
         read([(None, value)], encoding=lost)
+
+
+def test_text_and_bytes_are_the_value_of_a_column(read):
+    for unframed, expected in (("text", '{"a\n'), ("bytes", "eyJhCg==")):
+        encoding = TopicEncoding(Encoding(framed=False, unframed=unframed))
+        found, _ = read([(None, b'{"a\n')], encoding=encoding, ddl="create table t(value text primary key);")
+        assert found == [{"value": expected, "gone": 0}]
+
+
+def test_a_schema_in_a_file_needs_no_registry(read):
+    encoding = TopicEncoding(Encoding(framed=False, unframed=KNOWN[8]))
+    found, _ = read([(None, framed(8, row(1))[5:])], encoding=encoding)
+    assert found == [EXPECTED | {"gone": 0}]
+
+
+OPEN = {
+    "type": "record",
+    "name": "OpenCDC",
+    "fields": [
+        {"name": "operation", "type": "string"},
+        {"name": "metadata", "type": {"type": "map", "values": "string"}},
+        {"name": "key", "type": ["null", "bytes"]},
+        {
+            "name": "payload",
+            "type": {
+                "type": "record",
+                "name": "Change",
+                "fields": [{"name": "before", "type": ["null", "bytes"]}, {"name": "after", "type": ["null", "bytes"]}],
+            },
+        },
+    ],
+}
+
+
+def test_opencdc_in_avro(read, monkeypatch):
+    monkeypatch.setitem(SCHEMAS, 11, OPEN)
+    encoding = TopicEncoding(Encoding({11: WrittenSchema("AVRO", json.dumps(OPEN))}))
+
+    def record(operation, before, after):
+        images = {"before": before, "after": after}
+        return framed(
+            11, {"operation": operation, "metadata": {"opencdc.collection": "t"}, "key": b'{"id":1}', "payload": images}
+        )
+
+    rows = [record("create", None, b'{"id":1,"v":"a"}'), record("delete", b'{"id":1,"v":"a"}', None)]
+    for dialect in ("opencdc", "auto"):
+        found, _ = read([(None, one) for one in rows], dialect, encoding=encoding)
+        assert [(one["id"], one["gone"]) for one in found] == [(1, 0), (1, 1)]
+
+
+def test_types_of_schemas_that_are_referred_to(read, monkeypatch):
+    item = {"type": "record", "name": "d.Item", "fields": [{"name": "n", "type": "int"}]}
+    outer = {
+        "type": "record",
+        "name": "d.Row",
+        "fields": [{"name": "id", "type": "long"}, {"name": "v", "type": "d.Item"}],
+    }
+    whole = {**outer, "fields": [outer["fields"][0], {"name": "v", "type": item}]}
+    monkeypatch.setitem(SCHEMAS, 12, whole)
+    written = WrittenSchema("AVRO", json.dumps(outer), (("d.Item", json.dumps(item)),))
+    found, _ = read([(None, framed(12, {"id": 1, "v": {"n": 2}}))], encoding=TopicEncoding(Encoding({12: written})))
+    assert found == [{"id": 1, "v": '{"n":2}', "gone": 0}]
 
 
 ASKED = {

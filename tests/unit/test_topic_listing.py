@@ -8,9 +8,11 @@ import structlog
 from integrator.errors import EnvironmentFault
 from integrator.librdkafka.cluster import Topic
 from integrator.monitor import backlog
+from integrator.sources import stream
+from integrator.sources.journal.journal import Journal
 from integrator.sources.kafka import listing
 from integrator.sources.kafka.listing import Start, TopicListing
-from integrator.sources.slices import Slice
+from integrator.sources.slices import ALL, Limit, Slice
 
 
 class Made:
@@ -48,10 +50,11 @@ def made(monkeypatch):
     return found
 
 
-def ranges(names=(), patterns=(), ends=None, **more):
+def ranges(names=(), patterns=(), ends=None, limit=ALL, **more):
     one = TopicListing(tuple(names), tuple(patterns), {"bootstrap.servers": "k:9092"}, **more)
     return [
-        (found.stream.replace("#id" + found.stream[0], ""), found.begin, found.end) for found in one.slices(ends or {})
+        (found.stream.replace("#id" + found.stream[0], ""), found.begin, found.end)
+        for found in one.slices(ends or {}, limit)
     ]
 
 
@@ -66,6 +69,51 @@ CUT = [("a/0", 5, 15), ("a/1", 0, 10), ("b/0", 0, 3), ("a/0", 15, 25), ("a/1", 1
 def test_all_that_is_there_is_cut_and_partitions_take_turns(made):
     assert ranges(patterns=["^[ab]"], slice_bytes=10_000) == BEGUN + CUT
     assert ranges(["b"]) == [("b/0", 0, 0), ("b/0", 0, 3)]
+
+
+def test_as_much_is_listed_as_is_wanted_and_the_partition_taken_longest_ago_is_first(made):
+    how = {"patterns": ["^[ab]"], "slice_bytes": 10_000}
+    assert ranges(**how, limit=Limit(15_000)) == BEGUN + CUT[:2]
+    assert ranges(**how, limit=Limit(1)) == BEGUN + CUT[:1]
+    taken = ends_of(b0=0, a0=15, a1=10)
+    assert ranges(**how, ends=taken, limit=Limit(1)) == [("b/0", 0, 3)]
+    assert ranges(**how, ends=taken, limit=Limit(4_000)) == [("b/0", 0, 3), ("a/0", 15, 25)]
+    assert ranges(**how, ends=ends_of(a1=10, a0=15, b0=3), limit=Limit(1)) == [("a/1", 10, 12)]
+
+
+def test_what_comes_later_is_not_listed_up_to_an_end(made):
+    until = TopicListing((), ("^[ab]",), {"bootstrap.servers": "k:9092"}).until()
+    assert until == ends_of(a0=30, a1=12, b0=3)
+    made.there["a"] = [(5, 40), (0, 12), (0, 9)]
+    made.there["b2"] = [(0, 4)]
+    assert ranges(patterns=["^[ab]"], limit=Limit(0, until)) == [*BEGUN, ("a/0", 5, 30), ("a/1", 0, 12), ("b/0", 0, 3)]
+    assert ranges(patterns=["^[ab]"], ends=until, limit=Limit(0, until)) == []
+
+
+def test_a_channel_reads_up_to_the_ends_of_its_start_cycle_by_cycle(made, tmp_path):
+    stream.note_cores(tmp_path, 2)
+    found = TopicListing((), ("^[ab]",), {"bootstrap.servers": "k:9092"}, slice_bytes=5_000)
+    options = {"journal": str(tmp_path / "journal"), "bytes": "10000", "one_task_bytes": "1", "shuffling_cores": "2"}
+    reader, read, waiting = stream._Reader(found, options), [], []
+    reader.prepareForTriggerAvailableNow()
+    start, end = reader.initialOffset(), None
+    while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
+        made.there["a"][1] = (0, made.there["a"][1][1] + 7)
+        waiting.append(Journal(tmp_path / "journal").waiting(start["slices"]))
+        read += [
+            row[1].rpartition("#")[0] + row[1].rpartition("/")[2]
+            for part in reader.partitions(start, end)
+            for row in part.rows
+            if row[5]
+        ]
+        start = end
+    assert max(waiting) < 20_000
+    assert len(waiting) > 3
+    assert sorted(one for one in read if one.startswith("a")) == sorted(
+        ["a0-0", "a0-5", "a5-10", "a10-12", "a5-5", *(f"a{at}-{at + 5}" for at in range(5, 30, 5))]
+    )
+    later = stream._Reader(found, options)
+    assert later.latestOffset(start, later.getDefaultReadLimit()) != start
 
 
 def test_what_was_taken_is_gone_on_after(made):

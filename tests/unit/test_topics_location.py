@@ -5,6 +5,7 @@ import pytest
 from integrator import plan
 from integrator.channel.load import RunOptions
 from integrator.channel.topics import TopicsLocation
+from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError
 from integrator.plan.source import change_sources
 
@@ -19,7 +20,7 @@ def made(tmp_path, source=SOURCE, actions="", kafka=""):
         f"  kaf: {{class: kafka, Kafka_Brokers: [k2]{kafka}}}\ntables: [t.sql]\nactions: [{actions}]\n"
     )
     run = RunOptions()
-    return run, lambda: plan.build(str(file), "UTC", run)
+    return run, lambda **more: plan.build(str(file), "UTC", run, **more)
 
 
 WRONG = {
@@ -38,9 +39,32 @@ WRONG = {
         "Kafka_Default_Topic belongs to a location of class kafka",
     ),
     "a table that is not there": (f"{SOURCE}, table: x", "'x' is no table"),
-    "Conduit's group": (f"{SOURCE}, groupID: g", "use consumer_group of a source with topics"),
-    "Conduit's beginning": (f"{SOURCE}, readFromBeginning: true", "use start of a source with topics"),
+    "several in one text": (
+        "Kafka_Brokers: [k1], topics: 'a, b'",
+        "'a, b' is several topics in one text; write [a, b]",
+    ),
+    "Conduit's servers": (f"{SOURCE}, servers: k1", "use Kafka_Brokers of the Kafka location"),
+    "Conduit's topic": (f"{SOURCE}, topic: a", "use topics: names, and regular expressions"),
+    "Conduit's group": (f"{SOURCE}, groupID: g", "use consumer_group, with start: group to begin where it is"),
+    "Conduit's beginning": (f"{SOURCE}, readFromBeginning: true", "use start: earliest for true, latest for false"),
     "Conduit's certificate": (f"{SOURCE}, clientCert: x", "use Stream_Client_Public_Certificate"),
+    "Conduit's key": (f"{SOURCE}, clientKey: x", "use Stream_Client_Private_Key"),
+    "Conduit's authority": (f"{SOURCE}, caCert: x", "use Stream_Public_Certificate"),
+    "Conduit's trust": (f"{SOURCE}, insecureSkipVerify: true", "certificates are verified always"),
+    "Conduit's TLS": (f"{SOURCE}, tls.enabled: true", "use Kafka_Tls: true, or Stream_Public_Certificate"),
+    "Conduit's mechanism": (f"{SOURCE}, saslMechanism: PLAIN", "use Kafka_Authentication_Method"),
+    "Conduit's user": (f"{SOURCE}, saslUsername: u", "use Stream_User"),
+    "Conduit's client": (f"{SOURCE}, clientID: x", "a source takes no properties of librdkafka: leave it out"),
+    "Conduit's delay": (f"{SOURCE}, commitOffsetsDelay: 5s", "use commit_offsets: true"),
+    "Conduit's retries": (f"{SOURCE}, retryGroupJoinErrors: true", "no group is joined: leave it out"),
+    "Conduit's schemas": (f"{SOURCE}, sdk.schema.extract.type: avro", "records are read as they are"),
+    "a consumer's group": (f"{SOURCE}, group.id: g", "use consumer_group, with start: group"),
+    "a consumer's beginning": (f"{SOURCE}, auto.offset.reset: earliest", "use start: earliest or latest"),
+    "a consumer's property": (f"{SOURCE}, linger.ms: 5", "a source takes no properties of librdkafka: leave it out"),
+    "Spark's topics": (f"{SOURCE}, subscribePattern: 'a.*'", "use topics: names, and regular expressions"),
+    "Spark's losses": (f"{SOURCE}, failOnDataLoss: false", "use lost_records: error or earliest"),
+    "Flink's beginning": (f"{SOURCE}, scan.startup.mode: earliest-offset", "use start: earliest, latest, group"),
+    "a sink's converter": (f"{SOURCE}, value.converter: x", "use encoding: it is recognized"),
 }
 
 
@@ -51,19 +75,76 @@ def test_what_is_wrong_has_its_place_and_a_remedy(source, text, tmp_path):
     assert text in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("acks", "text"),
+    [
+        ("one", '{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: "acks=1"}'),
+        ("all", '{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: "acks=all"}'),
+        ("none", "with acks=0 nothing is acknowledged, and nothing could be synced: leave it out"),
+    ],
+)
+def test_conduits_acks_at_the_target_are_answered_with_what_can_be_written(acks, text, tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        made(tmp_path, kafka=f", acks: {acks}")[1]()
+    assert text in str(raised.value)
+
+
 def test_transactions_that_topics_divide_are_refused(tmp_path):
     count = "{action: ColumnProperties, Name: left, Datatype: integer, Extra: true, IntegrateExpression: '{hvr_tx_countdown}'}"
     with pytest.raises(
         ConfigurationError, match=r"hvr_tx_countdown. cannot be counted: the topics that are read divide"
     ):
         made(tmp_path, actions=count)[1]()
-    with pytest.raises(ConfigurationError, match="TRANSACTION cannot be: the topics that are read divide transactions"):
+    with pytest.raises(
+        ConfigurationError, match="TRANSACTION is not possible: the topics that are read divide transactions"
+    ):
         made(tmp_path, kafka=", Kafka_Message_Bundling: TRANSACTION")[1]()
 
 
 def test_acks_one_of_conduit_is_answered(tmp_path):
     action = "{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: acks=one}"
     with pytest.raises(ConfigurationError, match=r"acks=one, of Conduit, is acks=1 here"):
+        made(tmp_path, actions=action)[1]()
+
+
+def properties(value, group="src"):
+    return f"{{action: Environment, group: {group}, Name: HVR_KAFKA_PROPERTY, Value: '{value}'}}"
+
+
+def test_properties_of_librdkafka_are_those_of_the_location_that_is_named(tmp_path):
+    actions = f"{properties('socket.timeout.ms=7000;receive.buffer.bytes=-1')}, {properties('linger.ms=5', 'kaf')}"
+    found = made(tmp_path, actions=actions)[1]()
+    read, sent = found.changes.reader.properties, found.recipe.send.producer
+    assert (read["socket.timeout.ms"], read["socket.receive.buffer.bytes"]) == ("7000", "0")
+    assert (sent["linger.ms"], sent.get("socket.timeout.ms")) == ("5", None)
+    assert dict(found.changes.listing("").properties) == dict(read)
+    everywhere = made(tmp_path, actions=properties("linger.ms=5", "'*'"))[1]()  # as before there were such sources
+    assert "linger.ms" not in everywhere.changes.reader.properties
+
+
+WRONG_PROPERTIES = {
+    "isolation.level=read_uncommitted": "isolation.level is set by the source itself; leave it out",
+    "fetch.message.max.bytes=5": "fetch.message.max.bytes is set by the source itself",
+    "bootstrap.servers=k": "bootstrap.servers cannot be set here: use Kafka_Brokers",
+    "linger.ms=5": "linger.ms is a producer's, and does nothing at 'src'",
+    "ssl.key.password=x": "ssl.key.password does nothing without TLS",
+    "socket.timeout": "holds an entry that is no property",
+    "socket.timeout.ms=70 s": "socket.timeout.ms=70 s is no number; write socket.timeout.ms=70000",
+    "sockt.timeout.ms=7": "sockt.timeout.ms is no property of librdkafka",
+}
+
+
+@pytest.mark.parametrize("value", WRONG_PROPERTIES)
+def test_properties_that_a_source_does_not_take(value, tmp_path):
+    access = "Kafka_Authentication_Method: USER_PASS, Stream_User: u, Stream_Password: s3cr3t-word"
+    with pytest.raises(ConfigurationError) as raised:
+        made(tmp_path, f"{SOURCE}, {access}", properties(value))[1](client=refused)
+    assert f"$.actions[0].Value: HVR_KAFKA_PROPERTY: {WRONG_PROPERTIES[value]}" in str(raised.value)
+
+
+def test_other_variables_do_nothing_at_a_source(tmp_path):
+    action = "{action: Environment, group: src, Name: HVR_KAFKA_RATE_LIMIT, Value: '5'}"
+    with pytest.raises(ConfigurationError, match="Value does nothing at 'src'"):
         made(tmp_path, actions=action)[1]()
 
 

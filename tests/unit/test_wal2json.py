@@ -101,7 +101,9 @@ def test_a_cycle_goes_on_where_the_one_before_ended(tmp_path):
     recipe = pure.recipe(tmp_path, DDL, OPS, "wal2json")
     inserts = [change("I", columns=image(k=i, j=0, v="x")) for i in range(3)]
     _, [note] = pure.fragments(recipe, write(tmp_path / "1", begin(7), inserts[0]))
-    sent, _ = pure.fragments(recipe, write(tmp_path / "2", inserts[1], END), checkpoint=Checkpoint(1, note.open))
+    sent, _ = pure.fragments(
+        recipe, write(tmp_path / "2", inserts[1], END), checkpoint=Checkpoint(1, note.streams[""].open)
+    )
     assert sent["integ_seq"].to_pylist() == ["00000000000100000007|0000000000000007|0000001"]
     with pytest.raises(DataError, match=r"2:1: a change whose transaction began in no file before this one"):
         pure.fragments(recipe, tmp_path / "2")

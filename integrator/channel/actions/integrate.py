@@ -42,7 +42,7 @@ class Integrate(InContext):
         differs="HVR does not say what it counts from.",
     )
     Topic: str | None = parameter(
-        None, "The topic, as a template; else Kafka_Default_Topic.", example='"shop.{hvr_tbl_name}"'
+        None, "The topic, as a template; by default Kafka_Default_Topic.", example='"shop.{hvr_tbl_name}"'
     )
     MessageKey: str | None = parameter(
         None,

@@ -56,7 +56,7 @@ class TableProperties(InContext):
     )
     TrimTime: Annotated[Literal["YES", "NO", "MIDNIGHT"], BeforeValidator(_as_word)] = parameter(
         "NO",
-        "YES: timestamps without zone lose their time. MIDNIGHT: as text they lose it where it is 00:00:00.",
+        "YES: timestamps without zone lose their time. MIDNIGHT: written as text, they lose it if it is 00:00:00.",
         example="MIDNIGHT",
         differs="Of all timestamps without zone; HVR looks at the date of Oracle and SQL Server.",
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from integrator.decode.contract import Batch, File, PreviousEnd, Reading
+from integrator.decode.contract import Batch, End, File, PreviousEnd, Reading
 from integrator.decode.detect import dialect_of, dialect_of_lines
 from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import (
@@ -53,13 +53,14 @@ def recognized(file: File) -> str:
 
 def _read(file: File, before: PreviousEnd, reading: Reading) -> Iterator[Batch]:
     """Yield the batches of a file whose dialect is recognized, each with its name. Raises DataError."""
-    name, *others = {recognized(replace(file, path=path, joined=None)) for path in file.paths}
+    name, *others = set(map(recognized, file.parts))
     if others:
         raise DataError(
             Fault(Place(file.path), "is in another dialect than the files after it; they cannot be read together")
         )
     for batch in _NAMED[name].read(file, before, reading):
-        yield replace(batch, span=batch.span._replace(dialect=name))
+        ends = {stream: End(end.open, end.span._replace(dialect=name)) for stream, end in batch.ends.items()}
+        yield replace(batch, ends=ends)
 
 
 def _check(lines: Lines, reading: Reading) -> None:

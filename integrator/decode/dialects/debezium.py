@@ -219,7 +219,7 @@ def _check_tables(found: Records) -> None:
         raise PublicDataError(
             Fault(
                 found.where.place(int(nameless[0])),
-                "the event does not say its table, and the channel has "
+                "the event does not name its table, and the channel has "
                 "several; flatten with add.fields=source.table, or name the table at the source location",
             )
         )

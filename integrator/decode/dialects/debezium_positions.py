@@ -74,7 +74,7 @@ def positions(status: pa.Array | None, marks: Mask, source: Source, at: Ints, fo
             text = "the event's source block does not say its position, as others do"
             raise DataError(Fault(where.place(lost), text))
     ends, closed = (None, False) if status is None else _ends(status, marks, at)
-    return replace(placed, ends=ends, closed=closed)
+    return replace(placed, ends=ends, closed=closed, marked=status is not None)
 
 
 _WITH_POSITIONS = pa.array(["postgresql", "mysql", "mariadb", "sqlserver", "oracle"])

@@ -53,7 +53,7 @@ def parts(file: File, reading: Reading) -> Parts:
         raise PublicDataError(
             Fault(
                 Place(file.path),
-                "a change data feed does not say its table, and the channel has several; name it at the "
+                "a change data feed does not name its table, and the channel has several; name it at the "
                 "source location (table: …)",
             )
         )

@@ -55,7 +55,7 @@ def _of_tables(file: File, container: str, reading: Reading) -> Iterator[Decoded
         raise PublicDataError(
             Fault(
                 Place(file.path),
-                "files of DMS do not say their table, and the channel has several; name it at the source "
+                "files of DMS do not name their table, and the channel has several; name it at the source "
                 "location (table: …), and read the directory of each table by a channel of its own",
             )
         )

@@ -51,7 +51,7 @@ def decode(document: Document, reading: Reading) -> Decoded:
     objects, is_deleted = lines.objects.take(at), lines.keyed[at]
     where, names = Where.of(objects), _names(objects, reading)
     nameless = pc.is_null(names.table).to_numpy(zero_copy_only=False)
-    where.refuse(nameless, lambda _: "the row does not say its table; name it at the source location (table)")
+    where.refuse(nameless, lambda _: "the row does not name its table; name it at the source location (table)")
     schemas = objects.labels_with_left_out(SCHEMA)
     codes = np.where((lines.wrapped | lines.keyed)[at], schemas.codes, np.int32(-1))
     used = [codes == code for code in range(len(schemas.texts))]

@@ -7,10 +7,9 @@ JSON, text, bytes, or of the schema that the location names.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -120,33 +119,59 @@ class EncodedLines:
 
 def lines_of(records: Records, encoding: Encoding, shape: Shape, ids: Ints) -> EncodedLines:
     """Return records as lines. ids: of their schemas, all of which are known. Raises TooLarge."""
-    kinds, found = np.unique(ids, return_inverse=True)
-    programs, refused, starts = list[Program](), dict[int, str](), records.starts
-    for place, one in enumerate(kinds.tolist()):
+    starts = np.where(ids >= 0, records.starts + transcode.FRAME_BYTES, records.starts)
+    kinds, found = _kinds(records, starts, encoding, ids)
+    programs, refused = list[Program](), dict[int, str]()
+    for place, (one, path) in enumerate(kinds):
         try:
-            programs.append(_program(encoding, shape, one))
+            programs.append(_program(encoding, shape, one, path))
         except SchemaRefused as error:
             refused[place] = f"its schema, {one}, cannot be read: {error}" if one >= 0 else str(error)
             programs.append(NULL)
-    if (ids >= 0).any():
-        starts = np.where(ids >= 0, starts + transcode.FRAME_BYTES, starts)
     of: Places = np.where(np.isin(found, list(refused)), -1, found).astype(np.int32)
     written = write(records.text, starts, records.ends, of, programs)
     reasons = {}
     for row in np.flatnonzero(written.fault).tolist():
-        place = int(np.searchsorted(kinds, ids[row]))
         byte = int(written.at[row] - records.starts[row]) + 1
-        reasons[row] = refused.get(place) or f"byte {byte}: {REASONS[int(written.fault[row])]}"
+        reasons[row] = refused.get(int(found[row])) or f"byte {byte}: {REASONS[int(written.fault[row])]}"
     left_out = None
     if shape.schema is not None:
-        values = [json.dumps(one.schema, ensure_ascii=False).encode() for one in programs]
+        values = [one.schema_text for one in programs]
         codes = np.where(np.isin(of, [at for at, one in enumerate(programs) if one.schema]), of, -1)
         left_out = LeftOut(values, codes.astype(np.int32), shape.at)
     return EncodedLines(written.data, written.ends, left_out, reasons)
 
 
-def _program(encoding: Encoding, shape: Shape, schema: int) -> Program:
-    """Return the program of the records that have a schema's id, or none."""
+def _kinds(records: Records, starts: Ints, encoding: Encoding, ids: Ints) -> tuple[list[tuple[int, int]], Ints]:
+    """Return which schemas records have, and which message of these each is; and of each record its place there.
+
+    Move where records begin to after what says that.
+    """
+    known, of = np.unique(ids, return_inverse=True)
+    of_protobuf = [one in encoding.schemas and encoding.schemas[one].type == "PROTOBUF" for one in known.tolist()]
+    if not any(of_protobuf):
+        return [(one, 0) for one in known.tolist()], of
+    paths = np.zeros(len(ids), np.int64)
+    transcode.read_paths(records.text, starts, records.ends, np.array(of_protobuf)[of], paths)
+    messages, inside = np.unique(paths, return_inverse=True)
+    both, found = np.unique(of * len(messages) + inside, return_inverse=True)
+    places = (divmod(one, len(messages)) for one in both.tolist())
+    return [(int(known[one]), int(messages[other])) for one, other in places], found
+
+
+def _message(path: int) -> tuple[int, ...]:
+    """Return the indexes of a message in its file. Raises SchemaRefused."""
+    if path == transcode.NO_PATH:
+        raise SchemaRefused("the record does not say which of its messages it is")
+    most = (1 << transcode.INDEX_BITS) - 1
+    found = [path & most]
+    while path := path >> transcode.INDEX_BITS:
+        found.append((path & most) - 1)
+    return tuple(found)
+
+
+def _program(encoding: Encoding, shape: Shape, schema: int, path: int) -> Program:
+    """Return the program of the records that have a schema's id, or none. Raises SchemaRefused."""
     if schema == transcode.NULL:
         return NULL
     if schema in encoding.lost:
@@ -155,12 +180,18 @@ def _program(encoding: Encoding, shape: Shape, schema: int) -> Program:
             "register it again under its id (mode IMPORT), or correct Kafka_Schema_Registry at the source location"
         )
     if schema >= 0:
-        return program_of(encoding.schemas[schema], *shape.around)
+        return program_of(replace(encoding.schemas[schema], message=_message(path)), *shape.around)
     if isinstance(encoding.unframed, WrittenSchema):
         return program_of(encoding.unframed, *shape.around)
     if encoding.unframed == "none":
         raise SchemaRefused(REASONS[NO_FRAME])
     engine = transcode.TEXT if schema == AS_TEXT else _PLAIN[encoding.unframed]
     if shape.always:
-        return between(engine, f'{{"{shape.schema}":null,"{shape.member}":'.encode(), b"}")
-    return between(engine, *((b"", b"") if engine == transcode.JSON else (f'{{"{VALUE}":'.encode(), b"}")))
+        return _between(engine, f'{{"{shape.schema}":null,"{shape.member}":'.encode(), b"}")
+    return _between(engine, *((b"", b"") if engine == transcode.JSON else (f'{{"{VALUE}":'.encode(), b"}")))
+
+
+@lru_cache(maxsize=64)
+def _between(engine: int, before: bytes, after: bytes) -> Program:
+    """Return as `between`, the same program each time."""
+    return between(engine, before, after)

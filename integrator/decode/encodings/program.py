@@ -6,9 +6,10 @@ them. https://kafka.apache.org/41/javadoc/org/apache/kafka/connect/json/JsonConv
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ class Program:
     """What writes the records of a schema.
 
     engine: which loop runs it. code: its instructions, a row each. moved: the places of instructions' numbers that are
-    places of instructions themselves. literals: what it writes. schema: the schema as Connect has it.
+    places of instructions themselves. literals: what it writes. schema: the schema as Connect has it. fields: of a
+    message at most, which a loop takes note of.
     """
 
     engine: int
@@ -40,6 +42,12 @@ class Program:
     moved: Ints
     literals: bytes
     schema: Connect
+    fields: int = 0
+
+    @cached_property
+    def schema_text(self) -> bytes:
+        """The schema as JSON."""
+        return json.dumps(self.schema, ensure_ascii=False).encode()
 
 
 class Emitter:
@@ -68,7 +76,7 @@ class Emitter:
         return len(self._rows) * WIDTH
 
     def point(self, place: int, which: int, target: int) -> None:
-        """Set a number of an instruction, the first (0) or the second one (1), to the place of another instruction."""
+        """Set a number of an instruction, the first (0) to third (2) one, to the place of another instruction."""
         self._rows[place // WIDTH][3 + which] = target
         self._moved.append(place + 3 + which)
 
@@ -80,10 +88,10 @@ class Emitter:
         """Return what the instructions from a place on do, and their second numbers."""
         return [(row[0], row[4]) for row in self._rows[begin // WIDTH :]]
 
-    def program(self, engine: int, schema: Connect) -> Program:
+    def program(self, engine: int, schema: Connect, fields: int = 0) -> Program:
         """Return the program."""
         code = np.array(self._rows, np.int32).ravel()
-        return Program(engine, code, np.array(self._moved, np.int64), bytes(self._literals), schema)
+        return Program(engine, code, np.array(self._moved, np.int64), bytes(self._literals), schema, fields)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,15 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from integrator.contracts.written_schema import SchemaKind, WrittenSchema
-from integrator.decode.encodings import avro
+from integrator.decode.encodings import avro, json_schema, protobuf
 from integrator.decode.encodings.program import Program
 
 Compile = Callable[[WrittenSchema, bytes, bytes], Program]
-ENCODINGS: dict[SchemaKind, Compile] = {"AVRO": avro.compiled}
+ENCODINGS: dict[SchemaKind, Compile] = {
+    "AVRO": avro.compiled,
+    "PROTOBUF": protobuf.compiled,
+    "JSON": json_schema.compiled,
+}
 
 
 @lru_cache(maxsize=4096)

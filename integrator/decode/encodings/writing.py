@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,13 +14,16 @@ from integrator.decode.encodings.program import Program, joined
 from integrator.engine import programs as engine
 from integrator.engine.arrays import Ints, Octets, Places, words
 from integrator.engine.json_writer import Floats, output_of
-from integrator.engine.programs import MAX_DEPTH, Lines, Programs, Text
+from integrator.engine.programs import MAX_DEPTH, Lines, Programs, Stacks, Text
+from integrator.engine.protobuf_fields import FIELD_NUMBERS, FRAME_NUMBERS
 from integrator.engine.rows import place_texts
 from integrator.engine.transcode import write_lines
 
 MOST_BYTES = 2**31 - 2**16
 """Of the lines of a block: places in it have 32 bits."""
 _LEAST = 4096
+_KEPT_BYTES = 64 * 2**20
+_kept = threading.local()
 _NAMED = ('"NaN"', '"Infinity"', '"-Infinity"', "")
 """What is written of numbers that JSON has none for."""
 REASONS = {
@@ -35,6 +39,15 @@ REASONS = {
     engine.TOO_DEEP: f"its values are nested more than {MAX_DEPTH} times",
     engine.TRAILING: "it goes on after its schema ends",
     engine.NO_FRAME: "it does not begin with the magic byte 0 and a schema's id",
+    engine.NO_FIELD: "a field's number is from 1 to 536870911",
+    engine.NO_WIRE_TYPE: "the field has another wire type than its schema says",
+    engine.NO_GROUP: "here is a group, which is not read",
+    engine.IN_PIECES: "a list or a message is divided among pieces of the message it is in, which is not read",
+    engine.MISSING: "a required field is missing",
+    engine.NO_DATE: "here is no date of the years 1 to 9999",
+    engine.NO_TIME: "here is no time of day",
+    engine.OUT_OF_RANGE: "here is no timestamp of the years 1677 to 2262",
+    engine.OTHER_SCALE: "the decimal has another scale than its schema says",
 }
 """Why a record is not accepted."""
 
@@ -57,7 +70,11 @@ def write(text: Octets, starts: Ints, ends: Ints, of: Places, programs: Sequence
     """Write each record as a line, by the program that `of` has of it; -1: it has none. Raises TooLarge."""
     count, made = len(starts), joined(tuple(programs))
     lines = Lines(np.zeros(count + 1, np.int64), np.zeros(count, np.uint8), np.zeros(count, np.int64))
-    stack, state = np.empty((MAX_DEPTH, 3), np.int64), np.zeros(3, np.int64)
+    state, fields = np.zeros(3, np.int64), max((one.fields for one in programs), default=0)
+    stacks = Stacks(
+        np.empty((MAX_DEPTH, FRAME_NUMBERS), np.int64),
+        np.empty(((MAX_DEPTH + 1) * max(fields, 2), FIELD_NUMBERS), np.int64),
+    )
     ran = Programs(made.code, made.literals, made.begins, made.engine, of)
     given = Text(text, words(text), starts, ends)
     spans = np.bincount(of[of >= 0], minlength=len(programs)).tolist()
@@ -66,20 +83,28 @@ def write(text: Octets, starts: Ints, ends: Ints, of: Places, programs: Sequence
         + 2 * int((ends - starts).sum())
         + sum(many * len(one.literals) for many, one in zip(spans, programs, strict=True))
     )
-    out = bytearray(min(size, MOST_BYTES))
+    out = _room_of(min(size, MOST_BYTES))
     floats = Floats(np.empty(count + 16, np.int64), np.empty(count + 16, np.int64), np.empty(count + 16, np.bool_))
-    while write_lines(given, ran, stack, floats, output_of(np.frombuffer(out, np.uint8)), lines, state) < count:
+    while write_lines(given, ran, stacks, floats, output_of(out), lines, state) < count:
         if state[2] + 16 > len(floats.bits) // 2:
             floats = _with_more(floats)
         if len(out) >= MOST_BYTES:
             raise TooLarge
-        more = bytearray(min(2 * len(out), MOST_BYTES))
-        more[: state[1]] = memoryview(out)[: state[1]]
+        more = np.empty(min(2 * len(out), MOST_BYTES), np.uint8)
+        more[: state[1]] = out[: state[1]]
         out = more
     many = int(state[2])
     _write_floats(Floats(floats.bits[:many], floats.place[:many], floats.single[:many]), out)
-    del out[int(state[1]) :]
-    return Written(out, lines.ends.astype(np.int32), lines.fault, lines.at)
+    if len(out) <= _KEPT_BYTES:
+        _kept.room = out
+    return Written(bytearray(out[: state[1]].data), lines.ends.astype(np.int32), lines.fault, lines.at)
+
+
+def _room_of(size: int) -> Octets:
+    """Return room for so many bytes or more: that of the block before, for fresh memory is dear."""
+    room: Octets | None = getattr(_kept, "room", None)
+    _kept.room = None
+    return np.empty(size, np.uint8) if room is None or len(room) < size else room
 
 
 def _with_more(floats: Floats) -> Floats:
@@ -89,9 +114,8 @@ def _with_more(floats: Floats) -> Floats:
     )
 
 
-def _write_floats(floats: Floats, out: bytearray) -> None:
+def _write_floats(floats: Floats, target: Octets) -> None:
     """Write numbers with a fraction into their places, as Arrow writes them: as short as they are read back."""
-    target = np.frombuffer(out, np.uint8)
     for single, kind in ((False, np.float64), (True, np.float32)):
         which = np.flatnonzero(floats.single == single)
         if not len(which):

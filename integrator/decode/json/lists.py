@@ -81,7 +81,7 @@ def _split(values: pa.Array) -> pa.Array:
     if not ((byte == LIST) | null).all() or (objects.counts() != 1).any():
         raise ValueError("expected a list in JSON")
     if null.sum() > values.null_count:
-        raise ValueError("expected a list in JSON, not a text that says null")
+        raise ValueError("expected a list in JSON, not the text null")
     nodes, parent = objects.elements("")
     items = Slices.of_nodes(document.nodes, nodes)
     if np.isin(items.first_bytes(document.text), (LIST, OPEN)).any() and len(nodes):

@@ -13,35 +13,40 @@ from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import integ_seq
 from integrator.contracts.streams import REMEDY, PositionRange
 from integrator.decode.fields import Where
+from integrator.decode.lines.joined import ONE_STREAM, Streams
 from integrator.decode.rows.records import Sequenced
 from integrator.engine.arrays import Ints
 from integrator.errors import Fault, Place, PublicDataError
 
 
 class Ascending:
-    """The first and the last position of a file's changes so far, as hvr_integ_seq; empty before the first.
+    """The first and the last position of a file's changes so far, of each of its streams; empty before the first.
 
     Equal positions would have no order in the shuffle; descending ones would be sent in another order than the file's.
     `checked` is False where the channel accepts that a source repeats changes.
     """
 
     def __init__(self, *, checked: bool) -> None:
-        self.span = PositionRange()
+        self._spans: dict[str, PositionRange] = {}
         self._checked, self._line = checked, 0
 
     def saved(self) -> Callable[[], None]:
         """Return what sets it back to what it is now."""
-        span, line = self.span, self._line
+        spans, line = dict(self._spans), self._line
 
         def restore() -> None:
-            self.span, self._line = span, line
+            self._spans, self._line = spans, line
 
         return restore
 
-    def extend(self, placed: Sequenced, rows: Ints, where: Where) -> None:
+    def span(self, stream: str = "") -> PositionRange:
+        """Return the first and the last position of a stream's changes, as hvr_integ_seq."""
+        return self._spans.get(stream, PositionRange())
+
+    def extend(self, placed: Sequenced, rows: Ints, where: Where, streams: Streams = ONE_STREAM) -> None:
         """Add records in source order, with the rows that each makes; those without a row have no position.
 
-        Raises DataError, which names the first record that is not after the one before it.
+        Raises DataError, which names the first record that is not after the one before it in its stream.
         """
         if not self._checked:
             return
@@ -54,12 +59,21 @@ class Ascending:
         if not used.all():
             at = np.flatnonzero(used)
             begins, ends, where = begins.take(pa.array(at)), ends.take(pa.array(at)), where.take(at)
+            streams = streams.among(at)
         if not len(begins):
             return
-        before = pa.concat_arrays([pa.array([self.span.last]), ends.slice(0, len(ends) - 1)])
+        spans = [self.span(name) for name in streams.names]
+        before = pa.concat_arrays([pa.array([spans[0].last]), ends.slice(0, len(ends) - 1)])
+        if len(spans) > 1:
+            is_first = np.zeros(len(begins), np.bool_)
+            is_first[streams.begin] = True
+            before = pc.replace_with_mask(before, pa.array(is_first), pa.array([span.last for span in spans]))
         if pc.any(pc.less_equal(begins, before)).as_py():
             self._refuse(begins, before, where)
-        self.span = PositionRange("", self.span.first or begins[0].as_py(), ends[-1].as_py())
+        firsts = begins.take(pa.array(streams.begin)).to_pylist()
+        lasts = ends.take(pa.array(np.append(streams.begin[1:], len(ends)) - 1)).to_pylist()
+        for name, span, start, stop in zip(streams.names, spans, firsts, lasts, strict=True):
+            self._spans[name] = PositionRange("", span.first or start, stop)
         self._line = int(where.line[-1])
 
     def _refuse(self, begins: pa.Array, before: pa.Array, where: Where) -> None:

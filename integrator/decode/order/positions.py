@@ -14,6 +14,7 @@ from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
+from integrator.decode.lines.joined import ONE_STREAM, Streams
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import parse_numbers_at_end
 
@@ -62,8 +63,9 @@ class Positions:
     commit: 20 hex digits, null where the source gives no position, and segment: 16; those of its first record count for
     all, or are each record's own where numbers are `given`. rows: how many change rows each makes.
     ends: with which its transaction ends; None where the source does not say. closed: the transaction that was open
-    ends before the first. form: in which form of the dialect the records are: a file has one.
-    by_line: positions are by file and line, and cannot be compared with others.
+    ends before the first. marked: records that make no rows say what ends. form: in which form of the dialect the
+    records are: a file has one. streams: which streams they are of. by_line: of each stream whether its positions are
+    by file and line, and cannot be compared with others.
     """
 
     transaction: pa.Array | None
@@ -75,11 +77,13 @@ class Positions:
     begins: Begins | None = None
     given: Given | None = None
     form: str = ""
-    by_line: bool = False
+    marked: bool = False
+    streams: Streams = ONE_STREAM
+    by_line: tuple[bool, ...] = (False,)
 
     @cached_property
     def runs(self) -> Runs:
-        """The runs of records; the first record begins one, or goes on with the transaction that is open."""
+        """The runs of records; the first record of a stream begins one, or goes on with what is open there."""
         starts = np.ones(len(self.rows), bool)
         if self.begins is not None:
             starts[1:] = self.begins.at[1:]
@@ -88,6 +92,7 @@ class Positions:
             starts[1:] = ~mask(pc.equal(names.slice(1), names.slice(0, len(names) - 1)))
             if self.ends is not None:
                 starts[1:] |= self.ends[:-1]
+        starts[self.streams.begin[1:]] = True
         return Runs(np.flatnonzero(starts), np.cumsum(starts) - 1)
 
     @property
@@ -102,13 +107,20 @@ class Positions:
         return Positions(nothing, nothing, pa.repeat(NO_TRANSACTION, len(rows)), rows)
 
     def numbered(self, file: File, line: Ints) -> Positions:
-        """Return the same, with positions by the file and the lines where the source gives none."""
+        """Return the same, with their streams, and positions by the file and the lines where the source gives none.
+
+        Raises DataError for joined slices of several streams where a record says something of others.
+        """
+        if file.joint is not None and (self.closed or self.marked or self.begins is not None):
+            file.joint.check_one_stream(file.path)
+        streams = file.streams_of(line)
         if self.begins is not None or not self.commit.null_count:
-            return self
-        commit, segment = pc.coalesce(self.commit, file.places_of(line)), self.segment
-        if file.segment:
-            segment = pc.if_else(pc.is_null(self.commit), file.segment, segment)
-        return replace(self, commit=commit, segment=segment, by_line=not self.commit[0].is_valid)
+            return replace(self, streams=streams, by_line=(False,) * len(streams.names)) if file.joint else self
+        commit, segment, segments = pc.coalesce(self.commit, file.places_of(line)), self.segment, file.segments_of(line)
+        if segments is not None:
+            segment = pc.if_else(pc.is_null(self.commit), segments, segment)
+        by_line = tuple(pc.is_null(self.commit.take(pa.array(streams.begin))).to_pylist())
+        return replace(self, commit=commit, segment=segment, streams=streams, by_line=by_line)
 
 
 def number(text: pa.Array) -> pa.Array:

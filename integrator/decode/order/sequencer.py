@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, OpenTransaction
-from integrator.decode.contract import PreviousEnd
+from integrator.contracts.streams import PositionRange
+from integrator.decode.contract import End, PreviousEnd
 from integrator.decode.fields import INSTANT, Where
+from integrator.decode.lines.joined import Streams
 from integrator.decode.order.ascending import Ascending
 from integrator.decode.order.positions import ENDED, NO_COMMIT, NO_TRANSACTION, Positions
 from integrator.decode.rows.records import Sequenced
@@ -17,64 +20,96 @@ from integrator.engine.arrays import Ints
 from integrator.errors import DataError, Fault, Place, PublicDataError
 
 
-def trailing(positions: Positions) -> OpenTransaction:
-    """Return where records, seen alone, end."""
-    size, ends, begins, given = len(positions.rows), positions.ends, positions.begins, positions.given
-    if not size:
-        return ENDED if positions.closed else OpenTransaction()
-    begin = int(positions.runs.begin[-1])
-    identity = None if positions.transaction is None else positions.transaction[size - 1].as_py()
-    if (begins is None and identity is None) or (ends is not None and ends[begin:].any()):
-        return ENDED
-    rows, since_start = int(positions.rows[begin:].sum()), begin == 0 and not positions.closed
-    if begins is not None and since_start:
-        return OpenTransaction(None, rows)
-    goes_on = (None if ends is None else True) if given is None else bool(given.left[-1] > 1)
-    at = begin if given is None else size - 1
-    tx = f"{positions.commit[at].as_py()}|{positions.segment[at].as_py()}"
-    moment = None if begins is None else begins.cap_tstamp[-1].value
-    return OpenTransaction(tx, rows, since_start, goes_on, identity, moment)
+def trailing(positions: Positions) -> list[OpenTransaction]:
+    """Return where the records of each stream, seen alone, end."""
+    ends, begins, given = positions.ends, positions.begins, positions.given
+    if not len(positions.rows):
+        return [ENDED if positions.closed else OpenTransaction()]
+    first = positions.streams.begin
+    last = np.append(first[1:], len(positions.rows)) - 1
+    begin = positions.runs.begin[positions.runs.of_record[last]]
+    identities = [None] * len(last)
+    if positions.transaction is not None:
+        identities = positions.transaction.take(pa.array(last)).to_pylist()
+    ended = np.zeros(len(last), np.bool_) if ends is None else _sums(ends.astype(np.int64), begin, last) > 0
+    since_start = (begin == first) & (not positions.closed)
+    goes_on = [None if ends is None else True] * len(last)
+    if given is not None:
+        goes_on = (given.left[last] > 1).tolist()
+    at = pa.array(begin if given is None else last)
+    moment = None if begins is None else begins.cap_tstamp[-1].value if len(begins.cap_tstamp) else None
+    found = zip(
+        identities,
+        ended.tolist(),
+        _sums(positions.rows, begin, last).tolist(),
+        since_start.tolist(),
+        goes_on,
+        positions.commit.take(at).to_pylist(),
+        positions.segment.take(at).to_pylist(),
+        strict=True,
+    )
+    return [
+        ENDED
+        if is_ended or (begins is None and identity is None)
+        else OpenTransaction(None, rows)
+        if begins is not None and since
+        else OpenTransaction(f"{commit}|{segment}", rows, since, more, identity, moment)
+        for identity, is_ended, rows, since, more, commit, segment in found
+    ]
+
+
+def _sums(values: Ints, first: Ints, last: Ints) -> Ints:
+    """Return the sums of values from each first place to each last one."""
+    total = np.cumsum(values)
+    return total[last] - total[first] + values[first]
 
 
 class Sequencer:
     """Gives each record its place in the order of changes, on from where the file before ended.
 
-    The file before is asked only where a record needs it.
+    Each stream has an order of its own. The file before is asked only where a record needs it.
     """
 
     def __init__(self, before: PreviousEnd, ascending: Ascending, first_row: int = 0, *, alone: bool = False) -> None:
-        """Take what returns where the file before ends, and the number of the first row of each transaction.
+        """Take what returns where streams are before the file, and the number of the first row of each transaction.
 
         alone: the file is read without those before it: its first records may go on with any transaction.
         """
         self._before, self._first_row, self._alone = before, first_row, alone
         self._ascending = ascending
-        self._known: OpenTransaction | None = None
-        self._form, self.by_line = "", False
+        self._known: dict[str, OpenTransaction] = {}
+        self._form, self._by_line = "", frozenset[str]()
 
     def saved(self) -> Callable[[], None]:
         """Return what sets it back to what it is now."""
-        saved = self._known, self._form, self.by_line
+        saved = dict(self._known), self._form, self._by_line
 
         def restore() -> None:
-            self._known, self._form, self.by_line = saved
+            self._known, self._form, self._by_line = saved
 
         return restore
 
-    @property
-    def open(self) -> OpenTransaction:
-        """The transaction that is open before the next record."""
-        if self._known is None:
-            self._known = self._before()
-        return self._known
+    def open(self, stream: str = "") -> OpenTransaction:
+        """Return the transaction that is open before the next record of a stream."""
+        if stream not in self._known:
+            self._known[stream] = self._before(stream)
+        return self._known[stream]
+
+    def ends(self, streams: Streams) -> dict[str, End]:
+        """Return where streams stand."""
+        return {
+            name: End(self.open(name), PositionRange() if name in self._by_line else self._ascending.span(name))
+            for name in streams.names
+        }
 
     def place(self, positions: Positions, where: Where) -> Sequenced:
         """Give each record its place, and go on to after them.
 
         Raises DataError for one that is not after the last, and for one whose transaction is not open.
         """
+        streams = positions.streams
         if positions.closed:
-            self._known = ENDED
+            self._known[streams.names[0]] = ENDED
         self._check_form(positions, where)
         if not len(positions.rows):
             return Sequenced(positions.commit, positions.segment, positions.rows, positions.rows)
@@ -82,7 +117,8 @@ class Sequencer:
         _check_ended(positions, where)
         before = np.cumsum(positions.rows) - positions.rows
         base = before[runs.begin]
-        base[0] -= opened.rows if opened else 0
+        for run, one in opened.items():
+            base[run] -= one.rows
         rank = before - base[runs.of_record] + self._first_row
         if positions.given is None:
             placed = _of_runs(positions, rank, opened)
@@ -91,9 +127,9 @@ class Sequencer:
             placed = Sequenced(positions.commit, positions.segment, number, positions.given.left)
         if int((placed.rank + positions.rows).max()) > MAX_ROWS_IN_TRANSACTION:
             raise DataError(Fault(Place(where.file), f"a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows"))
-        part = trailing(positions)
-        self._known = part.after(self.open) if part.since_start and positions.counted else part
-        self._ascending.extend(placed, positions.rows, where)
+        for name, part in zip(streams.names, trailing(positions), strict=True):
+            self._known[name] = part.after(self.open(name)) if part.since_start and positions.counted else part
+        self._ascending.extend(placed, positions.rows, where, streams)
         return placed
 
     def _check_form(self, positions: Positions, where: Where) -> None:
@@ -101,23 +137,32 @@ class Sequencer:
         if self._form not in ("", positions.form):
             text = f"is written as {positions.form}, and the lines before it as {self._form}"
             raise PublicDataError(Fault(Place(where.file, int(where.line[0]) if len(where.line) else 0), text))
-        self._form, self.by_line = positions.form, self.by_line or positions.by_line
+        self._form = positions.form
+        self._by_line |= {name for name, is_so in zip(positions.streams.names, positions.by_line, strict=True) if is_so}
 
-    def _continued(self, positions: Positions, where: Where) -> OpenTransaction | None:
-        """Return the open transaction if the first records go on with it; one of nothing if no row depends on it."""
+    def _continued(self, positions: Positions, where: Where) -> dict[int, OpenTransaction]:
+        """Return of each run that goes on with the open transaction that; one of nothing if no row depends on it."""
+        streams = positions.streams
         if positions.transaction is not None:
-            name = positions.transaction[0].as_py()
-            goes_on = name is not None and positions.counted and self.open.identity == name
-            return self.open if goes_on and self.open.tx is not None else None
+            if not positions.counted:
+                return {}
+            names = positions.transaction.take(pa.array(streams.begin)).to_pylist()
+            runs = positions.runs.of_record[streams.begin].tolist()
+            return {
+                run: opened
+                for run, name, stream in zip(runs, names, streams.names, strict=True)
+                if name is not None and (opened := self.open(stream)).identity == name and opened.tx is not None
+            }
         if positions.closed:
-            return None
+            return {}
         early = (positions.rows > 0) & (positions.runs.of_record == 0)
         if not early.any():
-            return OpenTransaction()
-        if self.open.tx is None and not self._alone:
+            return {0: OpenTransaction()}
+        opened = self.open(streams.names[0])
+        if opened.tx is None and not self._alone:
             remedy = positions.begins.remedy if positions.begins else ""
             where.refuse(early, lambda _: f"a change whose transaction began in no file before this one; {remedy}")
-        return self.open
+        return {0: opened}
 
 
 def _check_ended(positions: Positions, where: Where) -> None:
@@ -129,20 +174,24 @@ def _check_ended(positions: Positions, where: Where) -> None:
         where.refuse(late, lambda _: "a change after its transaction's end; is a file missing?")
 
 
-def _of_runs(positions: Positions, rank: Ints, opened: OpenTransaction | None) -> Sequenced:
+def _of_runs(positions: Positions, rank: Ints, opened: Mapping[int, OpenTransaction]) -> Sequenced:
     """Return the places of records, each transaction's being that of its first record, or of where it was opened."""
     commit, segment, stamp, runs = positions.commit, positions.segment, None, positions.runs
     index = pa.array(runs.of_record)
-    if len(runs.begin) < len(index) or opened is not None:
+    if len(runs.begin) < len(index) or opened:
         begin = pa.array(runs.begin)
         commit, segment = commit.take(begin), segment.take(begin)
-        if opened is not None:
-            first, second = (opened.tx or f"{NO_COMMIT}|{NO_TRANSACTION}").split("|")
-            commit = pa.concat_arrays([pa.array([first]), commit.slice(1)])
-            segment = pa.concat_arrays([pa.array([second]), segment.slice(1)])
+        if opened:
+            goes_on = np.zeros(len(runs.begin), np.bool_)
+            goes_on[list(opened)] = True
+            where_opened = [(one.tx or f"{NO_COMMIT}|{NO_TRANSACTION}").split("|") for one in opened.values()]
+            commit, segment = (
+                pc.replace_with_mask(of_run, pa.array(goes_on), pa.array([one[at] for one in where_opened]))
+                for at, of_run in enumerate((commit, segment))
+            )
         commit, segment = commit.take(index), segment.take(index)
     if positions.begins is not None:
-        before = [] if opened is None else [opened.cap_tstamp]
+        before = [one.cap_tstamp for one in opened.values()]
         stamp = pa.concat_arrays([pa.array(before, INSTANT), positions.begins.cap_tstamp]).take(index)
     return Sequenced(commit, segment, rank, _left(positions), stamp)
 

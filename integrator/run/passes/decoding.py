@@ -18,9 +18,8 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, File, reading_of
 from integrator.decode.dialects import DIALECTS
-from integrator.decode.lines.joined import JoinedLines
 from integrator.decode.order.positions import ENDED
-from integrator.errors import ColumnsFound, EnvironmentFault, IntegratorError
+from integrator.errors import ColumnsFound, EnvironmentFault, IntegratorError, SchemasFound
 from integrator.expressions.parts import depends_on
 from integrator.sources.contract import SliceReader
 from integrator.sources.slices import TaskSlice
@@ -32,18 +31,19 @@ class JoinedFiles:
     """Small files that were decoded as one.
 
     Rows name the first of them, and lines are counted over all: right for all that needs neither. What does need them
-    is to be decoded file by file, by `decoding`, whose state is that before the files.
+    is to be decoded with fewer files at once, by `decoding`, whose state is that before the files. open: of each stream
+    of theirs the transaction that is open at its end.
     """
 
-    runs: tuple[TaskSlice, ...]
-    lines: JoinedLines
+    runs: Sequence[TaskSlice]
+    file: File
     batches: tuple[Batch, ...]
-    open: OpenTransaction
+    open: Mapping[str, OpenTransaction]
     decoding: Decoding
 
-    def one_by_one(self) -> Iterator[tuple[TaskSlice, Part]]:
-        """Yield the files' parts, file by file."""
-        return self.decoding.parts(self.runs)
+    def divided(self) -> Iterator[tuple[TaskSlice, Part]]:
+        """Yield the files' parts, of fewer of them at once."""
+        return self.decoding.divided(self.runs, self.file)
 
     @property
     def divides_updates(self) -> bool:
@@ -52,12 +52,14 @@ class JoinedFiles:
 
     def _divides(self, rows: ChangeBatch) -> bool:
         alone = np.isin(rows.op.to_numpy(zero_copy_only=False), OLD) & ~rows.is_before_image
-        before = np.flatnonzero(rows.is_before_image)
-        file, next_file = (self.lines.file_of(rows.line[at]) for at in (before, before + 1))
+        before, joint = np.flatnonzero(rows.is_before_image), self.file.joint
+        if joint is None or not len(before):
+            return bool(alone.any())
+        file, next_file = (joint.slice_of(rows.line[at]) for at in (before, before + 1))
         return bool(alone.any() or (file != next_file).any())
 
 
-Part: TypeAlias = "Batch | OpenTransaction | JoinedFiles | None"
+Part: TypeAlias = "File | Batch | OpenTransaction | JoinedFiles"
 
 
 class Decoding:
@@ -67,7 +69,8 @@ class Decoding:
         self._recipe, self._checkpoint, self._reader = recipe, checkpoint, reader
         self._dialect = DIALECTS[recipe.read.dialect]
         self._reading = reading_of(recipe, tuple(checkpoint.sources.items()))
-        self._before: list[TaskSlice] = []
+        self._before: dict[str, list[TaskSlice]] = {}
+        """The slices of each stream that other tasks read."""
         self._open: Mapping[str, OpenTransaction] = {}
         """The transaction that is open in each stream before its next record."""
         self._joins = not self._reading.whole_files and _joins(recipe)
@@ -75,7 +78,7 @@ class Decoding:
         """The file that is being decoded."""
 
     def each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[TaskSlice, Part]]:
-        """Yield of each run that is to be read None, its batches, and the transaction that is open at its end.
+        """Yield of each run that is to be read its file, its batches, and the transaction that is open at its end.
 
         Of small files that were decoded as one, all of that is in one `JoinedFiles`. batches: of TASK_SLICES rows.
         """
@@ -84,55 +87,78 @@ class Decoding:
             self._reader.begin([run for run in runs if run.read])
             for _, group in groupby(runs, lambda run: run.ordinal if run.group is None else run.group):
                 of_group = tuple(group)
-                self._before += [run for run in of_group if not run.read]
-                read = tuple(run for run in of_group if run.read)
-                joined = self._join(read) if self._joins and len(read) > 1 else None
-                if joined is not None:
-                    yield read[0], joined
-                else:
-                    yield from self.parts(read)
+                for run in of_group:
+                    if not run.read:
+                        self._before.setdefault(run.stream, []).append(run)
+                yield from self._of_group([run for run in of_group if run.read])
 
-    def parts(self, runs: Sequence[TaskSlice]) -> Iterator[tuple[TaskSlice, Part]]:
-        """Yield the parts of files, file by file, as `each`."""
+    def _of_group(self, runs: Sequence[TaskSlice]) -> Iterator[tuple[TaskSlice, Part]]:
+        joined = None
+        if self._joins and len(runs) > 1:
+            self.file = runs[0].path
+            for run in runs:
+                self._reader.check_unchanged(run)
+            joined = self._reader.join(runs, records=self._reading.records)
+        if joined is not None:
+            yield from self._together(runs, joined)
+            return
         for run in runs:
-            self._reader.check_unchanged(run)
-            self.file = run.path
-            yield run, None
-            for part in self._records(run, self._reader.file(run)):
-                yield run, part
-            self._reader.check_unchanged(run)  # it may have been written again while it was read
-            yield run, self._before_next(run.stream)
+            yield from self._alone(run)
 
-    def _join(self, runs: tuple[TaskSlice, ...]) -> JoinedFiles | None:
-        """Return small files decoded as one; None where they are to be decoded file by file.
+    def _alone(self, run: TaskSlice, file: File | None = None) -> Iterator[tuple[TaskSlice, Part]]:
+        """Yield the parts of a file, as `each`. file: where it was read already."""
+        self._reader.check_unchanged(run)
+        self.file = run.path
+        read = file or self._reader.file(run)
+        yield run, read
+        for part in self._records(run, read):
+            yield run, part
+        self._reader.check_unchanged(run)  # it may have been written again while it was read
+        yield run, self._before_next(run.stream)
 
-        That is where a line is wrong, as errors and dead letters name its file; and where records have no positions of
-        their own but those of their lines.
+    def _together(self, runs: Sequence[TaskSlice], file: File) -> Iterator[tuple[TaskSlice, Part]]:
+        """Yield small files decoded as one; or with fewer of them at once, where they cannot be."""
+        joined = self._join(runs, file)
+        if joined is not None:
+            yield runs[0], joined
+        else:
+            yield from self.divided(runs, file)
+
+    def _join(self, runs: Sequence[TaskSlice], file: File) -> JoinedFiles | None:
+        """Return small files decoded as one; None where they cannot be.
+
+        That is where a line is wrong, as errors and dead letters name its file; and where a record means something for
+        those after it, and they are of another stream.
         """
         before, opened, reading = copy(self), self._open, self._reading
         self.file = runs[0].path
         try:
+            batches = tuple(self._records(runs[0], file))
             for run in runs:
                 self._reader.check_unchanged(run)
-            lines = self._reader.join(runs)
-            batches = (
-                None if lines is None else [*self._records(runs[0], replace(self._reader.file(runs[0]), joined=lines))]
-            )
-            for run in runs:
-                self._reader.check_unchanged(run)
-            if lines is not None and batches is not None and all(map(_is_whole, batches)):
-                return JoinedFiles(runs, lines, tuple(batches), self._before_next(runs[0].stream), before)
+            if all(batch.ends and not batch.rejected for batch in batches):
+                ends = {run.stream: self._before_next(run.stream) for run in runs}
+                return JoinedFiles(runs, file, batches, ends, before)
+        except SchemasFound:
+            raise
         except IntegratorError:
             pass  # raised again, with its file and line, where the files are decoded one by one
         self.file, self._open, self._reading = before.file, opened, reading
         return None
 
+    def divided(self, runs: Sequence[TaskSlice], file: File) -> Iterator[tuple[TaskSlice, Part]]:
+        """Yield the parts of small files, of fewer of them at once than in `file`."""
+        for fewer, of_fewer in self._reader.divide(runs, file):
+            if len(fewer) > 1:
+                yield from self._together(fewer, of_fewer)
+            else:
+                yield from self._alone(fewer[0], of_fewer)
+
     def _records(self, run: TaskSlice, file: File) -> Iterator[Batch]:
         """Yield the file's batches."""
         try:
-            for part in self._dialect.read(file, lambda: self._before_next(run.stream), self._reading):
-                if part.open is not None:
-                    self._open = {**self._open, run.stream: part.open}
+            for part in self._dialect.read(file, lambda name: self._before_next(name or run.stream), self._reading):
+                self._open = {**self._open, **{name or run.stream: end.open for name, end in part.ends.items()}}
                 if self._reading.tolerant:  # a record of another source's table is rejected in later files too
                     known = dict(self._reading.known_sources) | dict(part.sources)
                     self._reading = replace(self._reading, known_sources=tuple(known.items()))
@@ -148,7 +174,7 @@ class Decoding:
             return ENDED
         if stream not in self._open:
             state = OpenTransaction()
-            for run in reversed([run for run in self._before if run.stream == stream]):
+            for run in reversed(self._before.get(stream, ())):
                 self._reader.check_unchanged(run)
                 state = state.after(self._dialect.tail(self._reader.file(run), self._reading))
                 if not state.since_start:
@@ -159,18 +185,10 @@ class Decoding:
         return self._open[stream]
 
 
-def _is_whole(batch: Batch) -> bool:
-    """Return whether no line of a batch is rejected, and its rows have positions that their records give."""
-    return not batch.rejected and batch.open is not None and (not len(batch.changes) or bool(batch.span.last))
-
-
 @lru_cache(maxsize=8)
 def _joins(recipe: Recipe) -> bool:
-    """Return whether small files may be read as one: what a row becomes does not depend on where its file ends.
-
-    Where repeated positions are sent, it is not known whether records have positions.
-    """
+    """Return whether small files may be read as one: what a row becomes does not depend on where its file ends."""
     of_file = any(
         table.added or any(depends_on(parts, "file") for parts in table.expressions) for table in recipe.tables
     )
-    return not (of_file or recipe.read.sent_later or recipe.read.repeated_positions)
+    return not (of_file or recipe.read.sent_later)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -15,11 +15,20 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import FEW_ROWS, mask
 from integrator.contracts.change_batch import ChangeBatch, joined
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import DEAD, FILE_BITS, SEED_BITS, Checkpoint, FileSummary, StreamEnd, seed_of
+from integrator.contracts.fragments import (
+    DEAD,
+    FILE_BITS,
+    SEED_BITS,
+    Checkpoint,
+    FileSummary,
+    StreamEnd,
+    StreamSummary,
+    seed_of,
+)
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange, Source, check_ascends
-from integrator.decode.contract import Batch
+from integrator.decode.contract import Batch, File
 from integrator.decode.rejects import rejected_by
 from integrator.decode.unknown_columns import Finds
 from integrator.encode.batch import encoders_of
@@ -74,7 +83,7 @@ class _Task:
     def __init__(
         self, recipe: Recipe, checkpoint: Checkpoint, now: datetime, reader: SliceReader, *, decode_ahead: bool
     ) -> None:
-        self._recipe, self._checkpoint, self._reader, self._decode_ahead = recipe, checkpoint, reader, decode_ahead
+        self._recipe, self._checkpoint, self._decode_ahead = recipe, checkpoint, decode_ahead
         self._now, self._seed = now, seed_of(checkpoint, now) << SEED_BITS
         self._decoding = Decoding(recipe, checkpoint, reader)
         self._encoders = encoders_of(recipe)
@@ -88,7 +97,8 @@ class _Task:
         self._rows, self._place, self._resumed = 0, 0, 0
         self._counters = CycleCounters()
         self._pairs: UpdatePairs | None = None
-        self._span, self._sources = PositionRange(), dict[str, Source]()
+        self._of_run, self._sources = dict[str, PositionRange](), dict[str, Source]()
+        """The positions of the file, or of those that are read as one, by stream."""
         self._spans = dict(checkpoint.spans)
 
     @property
@@ -106,29 +116,29 @@ class _Task:
 
     def _of_part(self, run: TaskSlice, part: Part) -> Iterator[pa.RecordBatch]:
         match part:
-            case None:
-                yield from self._begun(run)
+            case File():
+                yield from self._begun(run, part)
             case Batch():
                 yield from self._of_batch(run, part)
             case OpenTransaction():
-                yield from self._ended(run, part)
+                yield from self._ended((run,), {run.stream: part})
             case JoinedFiles():
                 fragments = self._of_joined(part)
                 if fragments is not None:
                     yield from fragments
                 else:
-                    for one, of_one in part.one_by_one():
+                    for one, of_one in part.divided():
                         yield from self._of_part(one, of_one)
 
     def _of_joined(self, files: JoinedFiles) -> list[pa.RecordBatch] | None:
         """Return the fragments of small files that were decoded as one, and their summary.
 
-        None where an error, a log line or a dead letter has to name the file of a row: then they are decoded again, one
-        by one.
+        None where an error, a log line or a dead letter has to name the file of a row: then they are decoded again,
+        fewer of them at once.
         """
         if files.divides_updates:
             return None
-        fragments = list(self._begun(files.runs[0]))
+        fragments = list(self._begun(files.runs[0], files.file))
         try:
             for batch in files.batches:
                 fragments += self._of_batch(files.runs[0], batch, is_joined=True)
@@ -138,23 +148,23 @@ class _Task:
         rejected = self._rejects is not None and self._rejects.found
         if dead or rejected or self._counters.details or (self._pairs and self._pairs.held):
             return None
-        return [*fragments, *self._ended(files.runs[-1], files.open, files.runs)]
+        return [*fragments, *self._ended(files.runs, files.open)]
 
-    def _begun(self, run: TaskSlice) -> Iterator[pa.RecordBatch]:
+    def _begun(self, run: TaskSlice, file: File) -> Iterator[pa.RecordBatch]:
         """Begin a file; yield the rows that the cycle before deferred, before those of the first."""
         deferred = self._checkpoint.deferred_rows() if run.ordinal == self._checkpoint.ordinal + 1 else []
         yield from deferred
         self._rows, self._place, self._resumed, self._counters = 0, 0, sum(map(len, deferred)), CycleCounters()
         if self._rejects is not None:
-            self._rejects.begin(self._reader.file(run))
-        self._span, self._sources = PositionRange(), {}
+            self._rejects.begin(file)
+        self._of_run, self._sources = {}, {}
         self._pairs = UpdatePairs() if self._recipe.paired or self._rejects is not None else None
 
     def _of_batch(self, run: TaskSlice, batch: Batch, *, is_joined: bool = False) -> Iterator[pa.RecordBatch]:
-        self._span = batch.span._replace(dialect=batch.span.dialect or self._recipe.read.dialect)
-        check_ascends(
-            self._spans.get(run.stream, PositionRange()), self._span, run.path
-        )  # I3: before its rows are sent
+        for name, end in batch.ends.items():
+            stream, dialect = name or run.stream, end.span.dialect or self._recipe.read.dialect
+            self._of_run[stream] = end.span._replace(dialect=dialect)
+            self._followed(stream, run.path)  # I3: before its rows are sent
         clock = RunClock(self._now, self._seed + (run.ordinal - self._checkpoint.ordinal << FILE_BITS), self._place)
         self._rows += len(batch.changes)
         if self._rejects is not None:
@@ -178,28 +188,32 @@ class _Task:
             return self._encoders.encode(changes, clock, self._counters)
         return self._rejects.encoded(self._encoders, changes, clock, self._counters)
 
-    def _ended(
-        self, run: TaskSlice, at_end: OpenTransaction, joined: Sequence[TaskSlice] = ()
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the dead letters of a file, and its summary; or the summary of files that were `joined`."""
-        rejected = yield from self._rejected(run)
-        self._last = (run.ordinal, at_end)
-        path = joined[0].path if joined else run.path
-        self._spans[run.stream] = check_ascends(self._spans.get(run.stream, PositionRange()), self._span, path)
+    def _followed(self, stream: str, path: str) -> PositionRange:
+        """Return the positions of the stream after the file, which must be after those before. Raises DataError."""
+        return check_ascends(self._spans.get(stream, PositionRange()), self._of_run.get(stream, PositionRange()), path)
+
+    def _ended(self, runs: Sequence[TaskSlice], ends: Mapping[str, OpenTransaction]) -> Iterator[pa.RecordBatch]:
+        """Yield the dead letters of a file, or of files that were read as one, and their summary."""
+        rejected = yield from self._rejected(runs[-1])
+        self._last = (runs[-1].ordinal, ends[runs[-1].stream])
+        streams = {}
+        for run in runs:
+            span = self._of_run.get(run.stream, PositionRange())
+            streams[run.stream] = StreamSummary(run.ordinal, run.path, ends[run.stream], span)
+        for stream, one in streams.items():
+            self._spans[stream] = self._followed(stream, one.path)
         yield FileSummary(
-            run.ordinal,
+            max(run.ordinal for run in runs),
             self._rows,
-            at_end,
+            streams,
             self._counters.not_sent,
             self._resumed,
             self._counters.warnings,
             self._counters.details,
-            run.stream,
-            path,
-            self._span,
+            runs[0].path,
             self._sources,
             **rejected,
-            files=len(joined) or 1,
+            files=len(runs),
         ).to_fragment()
 
     def _rejected(self, run: TaskSlice) -> Generator[pa.RecordBatch, None, dict[str, Any]]:

@@ -43,7 +43,7 @@ _UNPACKED = ".import"
 _WAIT_S = 1.0
 _PROGRESS = ("files.jsonl", "checkpoint", "synced")
 """What makes a state directory that is not empty."""
-_REPLACED = (*_PROGRESS, "added.json", "refreshed.json", "refresh", "suspended")
+_REPLACED = (*_PROGRESS, "added.json", "schemas.json", "refreshed.json", "refresh", "suspended")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def export(state: State, channel: str, file: Path, *, replace: bool = False) -> 
     """
     if file.exists() and not replace:
         raise EnvironmentFault(
-            f"{file}: is there already, perhaps a backup; give another name, or say --replace, with which it is lost"
+            f"{file}: is there already, perhaps a backup; give another name, or give --replace, which overwrites it"
         )
     committed = SparkCheckpoint(Path(state.spark_checkpoint)).committed()
     if not committed:
@@ -110,7 +110,12 @@ def _try_lock(state: State, channel: str) -> bool:
 def _members(state: State, backup: Backup) -> Iterator[tuple[str, Path]]:
     """Yield the files of the state after a cycle but the journal, with their names in the state directory."""
     checkpoint = Path(state.spark_checkpoint)
-    paths = [checkpoint / "metadata", state.path / "added.json", state.path / "refreshed.json"]
+    paths = [
+        checkpoint / "metadata",
+        state.path / "added.json",
+        state.path / "schemas.json",
+        state.path / "refreshed.json",
+    ]
     for directory in (checkpoint / "offsets", checkpoint / "commits", state.marks.path):
         numbered = [(path.name.partition(".")[0], path) for path in directory.glob("[0-9]*")]
         paths += [path for number, path in numbered if number.isdecimal() and int(number) <= backup.cycle]
@@ -157,8 +162,8 @@ def restore(state: State, channel: str, file: Path, *, replace: bool) -> Backup:
         there = [name for name in _PROGRESS if _has_files(state.path / name)]
         if there and not replace and not (state.path / IMPORTING).exists():
             raise EnvironmentFault(
-                f"{state.path}: has {', '.join(there)} of channel {channel}; import into an empty directory, or say "
-                "--replace: what is there is lost then"
+                f"{state.path}: has {', '.join(there)} of channel {channel}; import into an empty directory, or give "
+                "--replace, which removes what is there"
             )
         _remove(unpacked)
         backup = _unpack(file, unpacked, channel)

@@ -14,7 +14,7 @@ from integrator.run.state import consistency
 from integrator.run.state.directory import State
 from integrator.sources.contract import Feed
 from integrator.sources.journal.journal import least_compacted
-from integrator.sources.slices import Slice
+from integrator.sources.slices import Limit, Slice
 
 MOST_ENTRIES = 200_000
 """Entries that could be compacted, of a stream that runs: half a day of a socket that always has something new."""
@@ -30,13 +30,13 @@ class JournalCompaction:
         self._log = structlog.get_logger().bind(channel=channel)
         self._compacted, self._look_at = 0, 0.0
 
-    def compact(self, listed: Callable[[Mapping[str, int]], list[Slice]]) -> None:
+    def compact(self, listed: Callable[[Mapping[str, int], Limit], list[Slice]]) -> None:
         """Have the journal follow slices that were mended, and forget those that no cycle can need any more.
 
         listed: returns the slices that are there, see `SliceListing`. No stream runs. Raises EnvironmentFault.
         """
         journal = consistency.check(self._state)
-        mended = journal.renew(listed(journal.ends), self._state.last_slice())
+        mended = journal.renew(listed(journal.ends, Limit(most=1)), self._state.last_slice())  # ranges are never mended
         if mended:
             self._log.warning("change files mended", files=mended)
         self._feed.compact(journal, self._state.compactable())

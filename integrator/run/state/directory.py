@@ -18,6 +18,7 @@ heartbeat.json  that the daemon lives, and what it does
 failure.json    the last failure, and when it was mended, see failure
 resume          a failed channel is to start again, see resume
 added.json      columns that came while the channel ran, and were added, see tables.discovered_columns
+schemas.json    schemas that records of topics were written with, see sources.kafka.schemas
 cores           how many cores Spark had in the last cycle, see sources.files
 jvm             held by Spark's JVM as long as it lives, see session
 coerced.jsonl   coerced values, with CoerceErrorPolicy WARNING_FILE

@@ -104,18 +104,22 @@ def check_acknowledged(
 
 
 def _followed(summaries: Sequence[FileSummary], before: Checkpoint) -> Checkpoint:
-    """Return the streams' spans and the tables' sources after files, in their order. Raises DataError.
+    """Return where streams stand, and the tables' sources, after files, in their order. Raises DataError.
 
     Tasks read files side by side: what holds between two of them is seen here, and the cycle is not synced otherwise.
     """
-    spans, sources = dict(before.spans), dict(before.sources)
+    spans, streams, sources = dict(before.spans), {**before.streams, "": before.open}, dict(before.sources)
+    found = [(one.ordinal, name, one) for summary in summaries for name, one in summary.streams.items()]
+    for _, name, one in sorted(found):
+        spans[name] = check_ascends(spans.get(name, PositionRange()), one.span, one.path)
+        streams[name] = one.open
     for summary in summaries:
-        spans[summary.stream] = check_ascends(spans.get(summary.stream, PositionRange()), summary.span, summary.path)
         if summary.sources.items() <= sources.items():
             continue
         for table, source in summary.sources.items():
             sources[table] = check_one_source(sources, table, source, Place(summary.path))
-    return replace(before, spans=spans, sources=sources)
+    opened = streams.pop("")
+    return replace(before, open=opened, streams=streams, spans=spans, sources=sources)
 
 
 def _checkpoint(
@@ -126,12 +130,7 @@ def _checkpoint(
         return before
     files = summaries[-1].ordinal - before.ordinal
     seed = seed_of(before, moment) + (files >> SEED_BITS - FILE_BITS) + 1
-    opened = {summary.stream: summary.open for summary in summaries}
-    streams = {**before.streams, **{stream: state for stream, state in opened.items() if stream}}
-    opened_now = opened.get("", before.open)
-    return Checkpoint(
-        summaries[-1].ordinal, opened_now, seed, joined_deferred(deferred), streams, before.spans, before.sources
-    )
+    return replace(before, ordinal=summaries[-1].ordinal, integ_key=seed, deferred=joined_deferred(deferred))
 
 
 def summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.slices import NOTHING_TAKEN, Slice
+from integrator.sources.slices import ALL, NOTHING_TAKEN, Limit, Slice
 
 GLOB = frozenset("*?[")
 _OPTIONS = re.compile(r"\?\w+=.*$")
@@ -43,7 +43,7 @@ class Listing:
     delay_s: int = 0
     """Files that changed later than so many seconds ago are not there yet, nor are those after them."""
 
-    def slices(self, _ends: Mapping[str, int] = NOTHING_TAKEN) -> list[Slice]:
+    def slices(self, _ends: Mapping[str, int] = NOTHING_TAKEN, _limit: Limit = ALL) -> list[Slice]:
         """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""
         base, pattern = self._place()
         matches, ignored = _matcher(pattern), [_matcher(one) for one in self.ignore]
@@ -70,6 +70,9 @@ class Listing:
         if "://" in self.path:
             return [replace(entry, path=self._named(entry.path)) for entry in entries]
         return entries
+
+    def until(self) -> None:
+        """Return that files are listed all at once."""
 
     def modified(self) -> int | None:
         """Return when a name was last added to or removed from the directory, in ns; None where that is not known."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.fs
 
 from integrator.decode.contract import File
-from integrator.decode.lines.joined import JoinedLines, join_lines
+from integrator.decode.lines.joined import Named, join_lines
 from integrator.errors import EnvironmentFault
 from integrator.names.numbers import counted
 from integrator.sources.slices import TaskSlice
@@ -28,9 +28,14 @@ class FileReader:
         """Return the file."""
         return File(one.path, one.ordinal)
 
-    def join(self, slices: Sequence[TaskSlice]) -> JoinedLines | None:
-        """Return the lines of small files as one; None where one is no file of lines."""
-        return join_lines([one.path for one in slices])
+    def join(self, slices: Sequence[TaskSlice], *, records: bool) -> File | None:  # noqa: ARG002 - of topics
+        """Return small files as one; None where one is no file of lines."""
+        lines = join_lines([Named(one.path, one.ordinal, one.stream) for one in slices])
+        return None if lines is None else File(slices[0].path, slices[0].ordinal, lines)
+
+    def divide(self, slices: Sequence[TaskSlice], joined: File) -> list[tuple[Sequence[TaskSlice], File]]:  # noqa: ARG002 - of the contract
+        """Return the files one by one."""
+        return [((one,), self.file(one)) for one in slices]
 
     def check_unchanged(self, one: TaskSlice) -> None:
         """Raise EnvironmentFault for a file that is not as it was taken: of another size, or written again since."""

@@ -22,8 +22,8 @@ from integrator.sources.location import check_table
 REMOTE = "://"
 """In a path that is not of this machine."""
 IN_NAMES = (
-    "a path has no password or key, for it is part of each file's name in the state and in logs; give them to "
-    "the process, as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3"
+    "a path must not have a password or key, because it is part of each file's name in the state and in logs; give "
+    "them to the process, as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3"
 )
 
 

@@ -82,13 +82,15 @@ class Compacted:
             "ends": dict(self.ends),
         }
 
-    def with_more(self, journal: Path, entries: Sequence[Slice]) -> Compacted:
-        """Write these entries and those that follow them, durably, beside `journal`, which does not name them yet."""
+    def with_more(self, journal: Path, entries: Sequence[Slice], ends: Mapping[str, int]) -> Compacted:
+        """Write these and the entries that follow them, durably, beside `journal`, which does not name them yet.
+
+        ends: where streams end after them.
+        """
         digest = self.digest
         for one in entries:
             digest = digests.following(digest, one.path, one.size, one.mtime)
         files = [one for one in entries if not one.stream]
-        ends = {**self.ends, **{one.stream: one.end for one in entries if one.stream}}
         known = np.sort(np.concatenate([self._known, _pairs(files)]), order="path", kind="stable")
         count, data = self.count + len(entries), known.tobytes()
         name = f"{journal.stem}.{count}.{hashlib.sha256(data).hexdigest()[:8]}.known"

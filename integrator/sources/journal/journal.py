@@ -49,14 +49,8 @@ class Journal:
 
     @property
     def ends(self) -> Mapping[str, int]:
-        """Where each stream of ranges ends that were taken; nothing of files."""
+        """Where each stream of ranges ends that were taken, the one that was taken longest ago first; none of files."""
         return self._ends
-
-    def ends_at(self, number: int) -> Mapping[str, int]:
-        """Return where each stream of ranges ends with the entry of this number."""
-        later = self._entries[max(number - self._base.count, 0) :]
-        begins = {one.stream: one.begin for one in reversed(later) if one.stream}
-        return {stream: begins.get(stream, end) for stream, end in self._ends.items()}
 
     def _after(self, ends: Mapping[str, int], entries: Iterable[Slice]) -> dict[str, int]:
         """Return where streams end after these. Raises Damaged where one does not begin where its stream ended (I4)."""
@@ -67,6 +61,7 @@ class Journal:
                 is_place = one.begin == one.end and (end is None or one.begin >= end)
                 if one.begin != end and not is_place:
                     raise Damaged(f"{self._path}: {one.path} does not begin at {end}, where its stream has ended")
+                after.pop(one.stream, None)
                 after[one.stream] = one.end
         return after
 
@@ -82,6 +77,10 @@ class Journal:
                 f"{self._path}: its files up to number {base} are compacted, and those after {start} are asked for"
             )
         return [(number + 1, self._entries[number - base]) for number in range(start, end)]
+
+    def waiting(self, start: int) -> int:
+        """Return how many bytes the entries after number `start` have."""
+        return sum(entry.size for _, entry in self.between(start, len(self)))
 
     @property
     def uncompacted(self) -> list[Slice]:
@@ -120,7 +119,8 @@ class Journal:
         if not more:
             return
         try:
-            compacted = self._base.with_more(self._path, self._entries[:more])
+            first = self._entries[:more]
+            compacted = self._base.with_more(self._path, first, self._after(self._base.ends, first))
             self._base, self._entries = compacted, self._entries[more:]
             self._known = {entry.path: number for number, entry in enumerate(self._entries)}
             self._rewrite()

@@ -28,8 +28,8 @@ from integrator.engine.lines import count_bytes
 from integrator.errors import DataError, EnvironmentFault, Fault, Place, SchemasFound
 from integrator.librdkafka.blocks import Block
 
-TABLE_OF_TOPIC = r"^(?:.+\.(?P<schema>[^.]+)\.)?(?:.*\.)?(?P<table>[^.]+)$"
-"""The last part of a topic's name is the table, and the part before it the schema, where there are three."""
+BY_PARTS = ""
+"""The last part of a topic's name, after a dot, is the table; of three or more the one before it is the schema."""
 _BLANK = ord(" ")
 """All that are blanks in JSON are at most this."""
 _NO_MEMBERS = Shape()
@@ -39,19 +39,25 @@ _NO_MEMBERS = Shape()
 class TopicEncoding:
     """How records of topics are encoded, and which tables they are of.
 
-    table: a regular expression that a topic matches, with the groups `table` and `schema`; None where records that name
-    no table are of the only one. topics: those whose schemas define tables; None where definitions are in files.
+    table: a regular expression that a topic matches, with the groups `table`, `schema` and `database`; BY_PARTS; None
+    where records that name no table are of the only one. topics: those whose schemas define tables; None where
+    definitions are in files.
     """
 
     values: Encoding = field(default_factory=Encoding)
     keys: Encoding = field(default_factory=Encoding)
-    table: str | None = TABLE_OF_TOPIC
+    table: str | None = BY_PARTS
     topics: frozenset[str] | None = None
 
     def table_of(self, topic: str) -> Source | None:
         """Return the table of a topic's records; None where the source does not know it."""
-        found = self.table and re.match(self.table, topic)
-        return Source(found.groupdict().get("schema"), found["table"]) if found else None
+        if self.table == BY_PARTS:
+            *before, name = topic.split(".")
+            schema = before.pop() if len(before) > 1 else None
+            return Source(schema, name, ".".join(before) or None)
+        found = None if self.table is None else re.match(self.table, topic)
+        groups = found.groupdict() if found else {}
+        return Source(groups.get("schema"), groups["table"], groups.get("database")) if groups else None
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ def block_lines(
     origin = _origin(block, encoding.table_of(topic), _records(block, place, encoding) if wanted.records else None)
     if _is_lines(block, ids, encoding.values) and not (wanted.keys and block.nulls.any()):
         lines = lines_of(partition, bytearray(block.values), block.offsets, block.ends, how)
-        return lines if origin is None or lines.rejected else replace(lines, origin=origin)
+        return replace(lines, origin=origin and origin.take(np.searchsorted(block.offsets, lines.numbers)))
     _check_known(encoding.values, ids, topic, "value")
     try:
         made = encoded.lines_of(records, encoding.values, wanted.shape, ids)

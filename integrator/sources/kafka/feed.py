@@ -9,7 +9,7 @@ import structlog
 
 from integrator.librdkafka.cluster import ClusterFault, cluster_of
 from integrator.sources.contract import Feed
-from integrator.sources.journal.journal import Journal
+from integrator.sources.journal.digests import Beginning
 from integrator.sources.kafka.ranges import stream_of
 
 
@@ -17,12 +17,12 @@ class CommittedOffsets(Feed):
     """Commits where each partition of synced cycles ends."""
 
     def __init__(self, journal: Path, properties: Mapping[str, str], group: str) -> None:
-        self._journal, self._properties, self._group = journal, properties, group
+        self._beginning, self._properties, self._group = Beginning(journal), properties, group
         self._log = structlog.get_logger()
 
     def synced(self, last: int) -> None:
         """Commit the ends of the ranges up to number `last`. Where that fails, it is logged: progress is not there."""
-        ends = Journal(self._journal).ends_at(last)
+        ends = self._beginning.ends(last)
         offsets = {(stream.topic, stream.partition): end for text, end in ends.items() for stream in [stream_of(text)]}
         if not offsets:
             return

@@ -8,31 +8,25 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 import structlog
 
 from integrator.errors import IntegratorError
 from integrator.librdkafka.cluster import Cluster, Partition, Topic, cluster_of
-from integrator.librdkafka.consumer import Consumer
-from integrator.librdkafka.fetching import Range
+from integrator.librdkafka.consumer import AHEAD
 from integrator.sources.kafka import faults
 from integrator.sources.kafka.ranges import Stream, stream_of
-from integrator.sources.slices import NOTHING_TAKEN, Slice
+from integrator.sources.kafka.sizes import Untaken, means
+from integrator.sources.slices import ALL, NOTHING_TAKEN, Limit, Slice
 
 SLICE_BYTES = 16 * 1024 * 1024
 """About how many bytes of values a slice has: a task reads whole slices."""
 TOPICS_S = 5.0
 """How often topics and partitions are looked for."""
-_SAMPLED = 10_000
-"""Offsets from which on records are looked at, to learn how large they are."""
-_LOOKED_AT = 1_000
-_ASSUMED_BYTES = 1_000
-"""Of an offset, where its records are few."""
-_SAMPLE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -60,10 +54,22 @@ class TopicListing:
     accepts_loss: bool = False
     slice_bytes: int = SLICE_BYTES
 
-    def slices(self, ends: Mapping[str, int] = NOTHING_TAKEN) -> list[Slice]:
-        """Return ranges after `ends`. Raises SourceAway, or EnvironmentFault for what was lost or is not allowed."""
+    def slices(self, ends: Mapping[str, int] = NOTHING_TAKEN, limit: Limit = ALL) -> list[Slice]:
+        """Return ranges after `ends`. Raises SourceAway, or EnvironmentFault for what was lost or is not allowed.
+
+        Partitions take turns, the one of which a range was taken longest ago first. What is not listed now is listed
+        when that was taken.
+        """
         with faults.explained(lambda: self.properties["bootstrap.servers"]):
-            return list(self._slices(ends))
+            return list(self._slices(ends, limit))
+
+    def until(self) -> Mapping[str, int]:
+        """Return where partitions end now. Raises as `slices`."""
+        with faults.explained(lambda: self.properties["bootstrap.servers"]):
+            followed = self._followed({}, self.found())
+            cluster = cluster_of(self.properties)
+            high = self._high(cluster, cluster.stable([(one.topic, one.partition) for one in followed]))
+            return {str(one): high[one.topic, one.partition] for one in followed}
 
     def modified(self) -> int | None:
         """Return that it is not known when records came."""
@@ -95,7 +101,7 @@ class TopicListing:
     def _key(self) -> tuple[Any, ...]:
         return self.names, self.patterns, tuple(sorted(self.properties.items()))
 
-    def _slices(self, ends: Mapping[str, int]) -> Iterator[Slice]:
+    def _slices(self, ends: Mapping[str, int], limit: Limit) -> Iterator[Slice]:
         taken = {stream_of(text): end for text, end in ends.items()}
         known = {one: end for one, end in taken.items() if one.topic in self.names or self._matches(one.topic)}
         topics = self.found(tuple(sorted({one.topic for one in known})))
@@ -103,6 +109,8 @@ class TopicListing:
         if missing and not {one.topic for one in known}.issuperset(missing):
             raise faults.missing(missing, self.properties["bootstrap.servers"])
         followed = self._followed(known, topics)
+        if limit.until is not None:
+            followed = {one: end for one, end in followed.items() if str(one) in limit.until}
         partitions = [(one.topic, one.partition) for one in followed]
         cluster = cluster_of(self.properties)
         low, stable = cluster.first(partitions), cluster.stable(partitions)
@@ -110,7 +118,7 @@ class TopicListing:
         new = [(one.topic, one.partition) for one, end in followed.items() if end is None]
         begins = self._begins(cluster, new, low, high) if not taken else dict.fromkeys(new, 0)
         begins |= {one: low[one] for one in new if taken and one[0] not in {stream.topic for stream in taken}}
-        cuts: list[list[Slice]] = []
+        left: list[Untaken] = []
         for stream, end in followed.items():
             place = stream.topic, stream.partition
             begin = begins[place] if end is None else end
@@ -123,8 +131,12 @@ class TopicListing:
             position = max(begin, low[place])
             if end is None or position > begin:
                 yield stream.slice(position, position, 0)
-            cuts.append(self._cut(stream, position, high[place]))
-        yield from filter(None, chain.from_iterable(zip_longest(*cuts)))
+            stop = high[place] if limit.until is None else min(high[place], limit.until[str(stream)])
+            if position < stop:
+                left.append(Untaken(stream, position, stop))
+        turns = {str(one): turn for turn, one in enumerate(ends)}
+        left.sort(key=lambda one: turns.get(str(one.stream), -1))
+        yield from self._cut(left, limit.most)
 
     def _followed(self, known: Mapping[Stream, int], topics: Mapping[str, Topic | None]) -> dict[Stream, int | None]:
         """Return the streams to be read, and where each ended; None for one that is new. Raises EnvironmentFault."""
@@ -171,33 +183,36 @@ class TopicListing:
             return {one: offset if (offset := found.get(one, -1)) >= 0 else low[one] for one in new}
         return {one: low[one] for one in new}
 
-    def _cut(self, stream: Stream, begin: int, end: int) -> list[Slice]:
-        """Return what is there of a partition, in slices of about `slice_bytes`."""
-        if end <= begin:
-            return []
-        mean = self._mean(stream, begin, end)
-        step = max(1, round(self.slice_bytes / mean))
-        bounds = [*range(begin, end, step), end]
-        return [stream.slice(at, to, max(1, round((to - at) * mean))) for at, to in pairwise(bounds)]
+    def _cut(self, left: Sequence[Untaken], most: int) -> Iterator[Slice]:
+        """Yield slices of about `slice_bytes`, in turns, until they have about `most` bytes (0: all of them)."""
+        started: list[Iterator[Slice]] = []
+        size = 0
+        for some in (left[at : at + AHEAD] for at in range(0, len(left), AHEAD)):
+            for one, mean in zip(some, means(self.properties, some), strict=True):
+                slices = self._of_one(one, mean)
+                first = next(slices)
+                yield first
+                started.append(slices)
+                size += first.size
+                if most and size >= most:
+                    return
+        for later in filter(None, chain.from_iterable(zip_longest(*started))):
+            yield later
+            size += later.size
+            if most and size >= most:
+                return
 
-    def _mean(self, stream: Stream, begin: int, end: int) -> float:
-        """Return about how many bytes an offset has."""
-        if str(stream) not in _MEANS and end - begin >= _SAMPLED:
-            consumer = Consumer(self.properties, timeout_s=_SAMPLE_S, block_bytes=SLICE_BYTES)
-            try:
-                blocks = list(consumer.read(Range(stream.topic, stream.partition, begin, begin + _LOOKED_AT)))
-            finally:
-                consumer.close()
-            _MEANS[str(stream)] = max(1.0, sum(len(one.values) for one in blocks) / _LOOKED_AT)
-        return _MEANS.get(str(stream), _ASSUMED_BYTES)
+    def _of_one(self, left: Untaken, mean: float) -> Iterator[Slice]:
+        step = max(1, round(self.slice_bytes / mean))
+        for begin in range(left.begin, left.end, step):
+            end = min(begin + step, left.end)
+            yield left.stream.slice(begin, end, max(1, round((end - begin) * mean)))
 
 
 _KEPT: dict[tuple[Any, ...], tuple[float, dict[str, Topic | None]]] = {}
 """Of each listing the topics that were found last, and until when that is good."""
 _LOST: set[str] = set()
 """Streams of topics that are gone, and were logged."""
-_MEANS: dict[str, float] = {}
-"""Bytes of an offset, of streams that were looked at."""
 
 
 def check_reachable(listing: TopicListing) -> str:

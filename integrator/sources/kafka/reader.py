@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from integrator.decode.contract import File
-from integrator.decode.lines.joined import JoinedLines
 from integrator.sources.kafka.block_lines import TopicEncoding
+from integrator.sources.kafka.joined_slices import JoinedSlices, read_together
 from integrator.sources.kafka.ranges import of_path
 from integrator.sources.kafka.slice_file import SliceFile, begin
 from integrator.sources.slices import TaskSlice
@@ -26,6 +26,9 @@ class TopicReader:
 
     def file(self, one: TaskSlice) -> File:
         """Return the range."""
+        return self._file(one)
+
+    def _file(self, one: TaskSlice) -> SliceFile:
         stream, found = of_path(one.path)
         return SliceFile(
             stream.place,
@@ -36,9 +39,19 @@ class TopicReader:
             encoding=self.encoding,
         )
 
-    def join(self, slices: Sequence[TaskSlice]) -> JoinedLines | None:  # noqa: ARG002 - of the contract
-        """Return that ranges are read one by one."""
-        return None
+    def join(self, slices: Sequence[TaskSlice], *, records: bool) -> File | None:
+        """Return small ranges as one, read; None where they are large after all. Raises EnvironmentFault."""
+        joined = read_together([self._file(one) for one in slices], headers=records)
+        if joined is None:
+            self.begin(slices)  # those that were read are read again
+        return joined
+
+    def divide(self, slices: Sequence[TaskSlice], joined: File) -> list[tuple[Sequence[TaskSlice], File]]:
+        """Return the two halves of ranges, which need not be read again."""
+        if not isinstance(joined, JoinedSlices):
+            raise TypeError(joined)
+        half = len(slices) // 2
+        return [*zip((slices[:half], slices[half:]), joined.halves(), strict=True)]
 
     def check_unchanged(self, one: TaskSlice) -> None:
         """Do nothing: records of a topic never change, and whether it is the same topic is asked when they are read."""

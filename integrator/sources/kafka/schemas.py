@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ import numpy as np
 
 from integrator import durable
 from integrator.contracts.written_schema import SchemaKind, WrittenSchema
-from integrator.decode.encodings.encoded import Encoding, Records, Unframed
+from integrator.decode.encodings.encoded import Encoding, Records, Shape, Unframed, lines_of
 from integrator.decode.encodings.program import SchemaRefused
 from integrator.decode.encodings.shelf import program_of
 from integrator.engine.gather import NULL_KEY
-from integrator.errors import ConfigurationError, EnvironmentFault, SchemasFound
+from integrator.errors import ConfigurationError, EnvironmentFault, RegistryAway, SchemasFound, SourceAway
 from integrator.librdkafka.blocks import Block
 from integrator.librdkafka.cluster import Cluster, cluster_of
 from integrator.librdkafka.consumer import Consumer
@@ -116,7 +117,8 @@ class Discovery:
     def with_ids(self, known: KnownSchemas, found: SchemasFound) -> KnownSchemas:
         """Return what is known, and the schemas that records were found to have. Raises IntegratorError."""
         client = self._client(found)
-        asked = {one: client.by_id(one) for one in found.ids}
+        with _away():
+            asked = {one: client.by_id(one) for one in found.ids}
         there = {one: schema for one, schema in asked.items() if schema is not None}
         return replace(known, by_id={**known.by_id, **there}, lost=known.lost | (asked.keys() - there.keys()))
 
@@ -131,9 +133,11 @@ class Discovery:
             if topic in found:
                 continue
             value, key = self._subject(f"{topic}-value", schemas), self._subject(f"{topic}-key", schemas)
-            sampled = TopicSchemas(value, key) if value else self._sampled(topic, schemas)
-            if sampled is not None:
-                found[topic] = sampled
+            given = TopicSchemas(value[0], key and key[0]) if value else None
+            if given is None or (value and value[1] == "PROTOBUF"):  # which of its messages, records say
+                given = self._sampled(topic, schemas) or given
+            if given is not None:
+                found[topic] = given
         return KnownSchemas(schemas, found, known.lost)
 
     def _client(self, found: object) -> Any:
@@ -145,20 +149,22 @@ class Discovery:
 
         return Schemas(self.registry)
 
-    def _subject(self, subject: str, schemas: dict[int, WrittenSchema]) -> Connect | None:
+    def _subject(self, subject: str, schemas: dict[int, WrittenSchema]) -> tuple[Connect, SchemaKind] | None:
         """Return the schema of a subject's latest version, and note it by its id; None where there is none."""
         if self.registry is None:
             return None
-        latest = self._client("").latest(subject)
+        client = self._client("")
+        with _away():
+            latest = client.latest(subject)
         if latest is None:
             return None
         schemas[latest[0]] = latest[1]
-        return _connect(latest[1], subject)
+        return _connect(latest[1], subject), latest[1].type
 
     def _sampled(self, topic: str, schemas: dict[int, WrittenSchema]) -> TopicSchemas | None:
         """Return the schemas of a topic's first record that has a value; None where there is none."""
         with faults.explained(lambda: self.properties["bootstrap.servers"]):
-            for block in _some_blocks(cluster_of(self.properties), self.properties, topic):
+            for _, block in some_blocks(cluster_of(self.properties), self.properties, topic):
                 values = Records(
                     block.values, block.ends[:-1].astype(np.int64), block.ends[1:].astype(np.int64) - 1, block.nulls
                 )
@@ -178,19 +184,33 @@ class Discovery:
         self, topic: str, encoding: Encoding, records: Records, at: int, schemas: dict[int, WrittenSchema]
     ) -> Connect | None:
         own = Records(records.text, records.starts[at : at + 1], records.ends[at : at + 1], records.null[at : at + 1])
-        schema_id = int(encoding.ids_of(own)[0])
-        if isinstance(encoding.unframed, WrittenSchema) and schema_id < 0:
-            return _connect(encoding.unframed, topic)
-        if schema_id >= 0:
-            found = SchemasFound(f"{topic}: its records have the schema {schema_id}", topic, [schema_id])
+        ids = encoding.ids_of(own)
+        if ids[0] >= 0:
+            found = SchemasFound(f"{topic}: its records have the schema {ids[0]}", topic, [int(ids[0])])
             schemas |= self.with_ids(KnownSchemas(schemas), found).by_id
-            return _connect(schemas[schema_id], topic) if schema_id in schemas else None
+        if ids[0] >= 0 and int(ids[0]) not in schemas:
+            return None
+        made = lines_of(own, replace(encoding, schemas=schemas), Shape("schema", "payload"), ids)
+        if made.wrong:  # said with its offset when it is read
+            return None
+        if made.left_out is not None and made.left_out.codes[0] >= 0:
+            left_out: Connect = json.loads(made.left_out.values[made.left_out.codes[0]])
+            return left_out
         try:
-            record = json.loads(own.text[own.starts[0] : own.ends[0]].tobytes())
+            record = json.loads(made.data)
         except ValueError:
             return None
         schema = record.get("schema") if isinstance(record, dict) and set(record) == {"schema", "payload"} else None
         return schema if isinstance(schema, dict) else None
+
+
+@contextmanager
+def _away() -> Iterator[None]:
+    """Raise SourceAway where the registry does not answer: the cycle is sent again later."""
+    try:
+        yield
+    except RegistryAway as error:
+        raise SourceAway(str(error)) from None
 
 
 def _connect(schema: WrittenSchema, place: str) -> Connect:
@@ -200,8 +220,8 @@ def _connect(schema: WrittenSchema, place: str) -> Connect:
         raise ConfigurationError(f"{place}: its schema cannot be read: {error}") from None
 
 
-def _some_blocks(cluster: Cluster, properties: Mapping[str, str], topic: str) -> Iterator[Block]:
-    """Yield blocks of the first and the last records of a topic's partitions."""
+def some_blocks(cluster: Cluster, properties: Mapping[str, str], topic: str) -> Iterator[tuple[Range, Block]]:
+    """Yield blocks of the first and the last records of a topic's partitions, each with the range that it is of."""
     found = cluster.topics([topic])[topic]
     if found is None:
         return
@@ -212,7 +232,8 @@ def _some_blocks(cluster: Cluster, properties: Mapping[str, str], topic: str) ->
         for _, one in partitions:
             begin, end = low[topic, one], stable[topic, one]
             for first, last in ((begin, min(end, begin + _LOOKED_AT)), (max(begin, end - _LOOKED_AT), end)):
+                wanted = Range(topic, one, first, last)
                 if first < last:
-                    yield from consumer.read(Range(topic, one, first, last))
+                    yield from ((wanted, block) for block in consumer.read(wanted))
     finally:
         consumer.close()

@@ -36,13 +36,14 @@ _FIRST = 100
 class SliceFile(File):
     """A range of a partition. properties: librdkafka's. stream: the partition, with the topic's id.
 
-    encoding: how its records are encoded.
+    encoding: how its records are encoded. records: those of the range, where they were read already.
     """
 
     stream: Stream = field(default_factory=lambda: Stream("", "", 0))
     range: Range = field(default_factory=lambda: Range("", 0, 0, 0))
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     encoding: TopicEncoding = field(default_factory=TopicEncoding, repr=False)
+    records: tuple[Block, ...] | None = None
 
     @property
     def container(self) -> str:
@@ -54,7 +55,7 @@ class SliceFile(File):
         first = replace(self.range, end=min(self.range.end, self.range.begin + _FIRST))
         for wanted in (first, self.range):
             with faults.explained(self._brokers):
-                for block in _consumer(self.properties).read(wanted):
+                for block in _consumer(self.properties).read(wanted) if self.records is None else self.records:
                     found = begin_of(block, self.encoding, self.range.topic)
                     return found[: max(least, found.index(b"\n") + 1 if b"\n" in found else 0)]
         return b""
@@ -85,7 +86,10 @@ class SliceFile(File):
         They are read by a consumer of their own: another thread may read the next slice now.
         """
         first, last = int(numbers[0]), int(numbers[-1])
-        with contextlib.closing(Consumer(self.properties)) as consumer:
+        with contextlib.ExitStack() as held:
+            consumer = _consumer(self.properties)
+            if self.records is None:
+                consumer = held.enter_context(contextlib.closing(Consumer(self.properties)))
             for block in self._blocks(consumer, replace(self.range, begin=first, end=last + 1)):
                 data, ends = block.values.tobytes(), block.ends.tolist()
                 for at in np.flatnonzero(np.isin(block.offsets, numbers)).tolist():
@@ -95,9 +99,13 @@ class SliceFile(File):
         """Return the offsets, as positions of records whose source gives none, as 20 hex digits."""
         return pc.binary_join_element_wise("0000", hexadecimal(line.astype(np.uint64), 16), "")
 
+    def segments_of(self, line: Ints) -> pa.Array:
+        """Return the topic and the partition: such positions of several partitions are not the same."""
+        return pa.repeat(self.segment, len(line))
+
     @property
     def segment(self) -> str:
-        """The topic and the partition, as 16 hex digits: such positions of several partitions are not the same."""
+        """The topic and the partition, as 16 hex digits."""
         topic = hashlib.blake2b(self.range.topic.encode(), digest_size=4).hexdigest().upper()
         return f"{topic}{self.range.partition:08X}"
 
@@ -106,16 +114,32 @@ class SliceFile(File):
         """The offset before the first one."""
         return self.range.begin - 1
 
-    def _blocks(self, consumer: Consumer, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
-        if wanted.begin == wanted.end:
-            return
+    @property
+    def size(self) -> int:
+        """How many bytes the records have that were read."""
+        return sum(len(one.values) for one in self.records or ())
+
+    def read(self, most: int, *, headers: bool) -> SliceFile | None:
+        """Return the range with its records; None where they have more bytes than `most`. Raises EnvironmentFault.
+
+        headers: whether they are read, too. Whether the topic is the same is for `check_same`.
+        """
+        found, size = list[Block](), 0
         with faults.explained(self._brokers):
-            yield from consumer.read(wanted, headers=headers)
-            topic = cluster_of(self.properties).topics([self.range.topic])[self.range.topic]
-        if topic is None:
-            raise faults.gone(self.range.topic)
-        if topic.id != self.stream.id:
-            raise faults.made_anew(self.range.topic, self.stream.id, topic.id)
+            for block in _consumer(self.properties).read(self.range, headers=headers):
+                size += len(block.values)
+                if size > most:
+                    return None
+                found.append(block.copy())
+        return replace(self, records=tuple(found))
+
+    def _blocks(self, consumer: Consumer, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
+        if self.records is not None:
+            yield from self.records
+        elif wanted.begin < wanted.end:
+            with faults.explained(self._brokers):
+                yield from consumer.read(wanted, headers=headers)
+            check_same(self.properties, [self.stream])
 
     def _brokers(self) -> str:
         return self.properties["bootstrap.servers"]
@@ -130,6 +154,18 @@ def _consumer(properties: Mapping[str, str]) -> Consumer:
     if key not in _CONSUMERS:
         _CONSUMERS[key] = Consumer(properties)
     return _CONSUMERS[key]
+
+
+def check_same(properties: Mapping[str, str], streams: Sequence[Stream]) -> None:
+    """Raise EnvironmentFault where a topic has become another one: its offsets are those of other records."""
+    with faults.explained(lambda: properties["bootstrap.servers"]):
+        topics = cluster_of(properties).topics(dict.fromkeys(one.topic for one in streams))
+    for one in streams:
+        topic = topics[one.topic]
+        if topic is None:
+            raise faults.gone(one.topic)
+        if topic.id != one.id:
+            raise faults.made_anew(one.topic, one.id, topic.id)
 
 
 def begin(properties: Mapping[str, str], ranges: Sequence[Range]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,15 +12,15 @@ from integrator.channel import brokers, kafka_access
 from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Report
 from integrator.channel.registry_access import access_of
-from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern
+from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern, is_read
 from integrator.decode.encodings.program import SchemaRefused
 from integrator.decode.encodings.shelf import program_of
-from integrator.errors import ConfigurationError, SchemasFound
+from integrator.errors import ConfigurationError, SchemasFound, SourceAway
 from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
 from integrator.sources.contract import Feed, Opening, Problems
 from integrator.sources.kafka import faults, schemas
-from integrator.sources.kafka.block_lines import TABLE_OF_TOPIC, TopicEncoding
+from integrator.sources.kafka.block_lines import BY_PARTS, TopicEncoding
 from integrator.sources.kafka.feed import CommittedOffsets
 from integrator.sources.kafka.listing import SLICE_BYTES, Start, TopicListing, check_reachable
 from integrator.sources.kafka.reader import TopicReader
@@ -39,25 +40,26 @@ class Topics:
     """Topics of a Kafka cluster; each slice is a range of one partition.
 
     known: what is known of their schemas. defining: the topics whose schemas define tables; None where definitions are
-    in files.
+    in files. extra: librdkafka's properties beside those of the location.
     """
 
     location: TopicsLocation
     known: KnownSchemas = field(default_factory=KnownSchemas)
     defining: frozenset[str] | None = None
+    extra: Mapping[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     whole_transactions = False
     has_records = True
     example = "{class: kafka, Kafka_Brokers: [HOST:PORT], topics: [TOPIC]}"
 
     @cached_property
-    def _properties(self) -> dict[str, str]:
+    def properties(self) -> dict[str, str]:
         """Librdkafka's properties; what is wrong with them is reported by `check`."""
         return self._made(lambda _parameter, _text, _table="": None)
 
     def _made(self, report: Report) -> dict[str, str]:
         location = self.location
         access = kafka_access.access_properties(location, report, location.directory)
-        return {**QUIET, "bootstrap.servers": brokers.bootstrap(location.Kafka_Brokers), **access}
+        return {**QUIET, "bootstrap.servers": brokers.bootstrap(location.Kafka_Brokers), **access, **self.extra}
 
     @property
     def reader(self) -> TopicReader:
@@ -65,35 +67,48 @@ class Topics:
         location, known = self.location, self.known
         values = encoding_of(location.encoding, location.schema_file, known, "json")
         keys = encoding_of(location.key_encoding, location.key_schema_file, known, "json or text")
-        return TopicReader(self._properties, TopicEncoding(values, keys, self._table, self.defining))
+        return TopicReader(self.properties, TopicEncoding(values, keys, self._table, self.defining))
 
     @property
     def _table(self) -> str | None:
         """How the table of records that name none is in the name of their topic; None where they are of one table."""
         location = self.location
         alone = len(location.topics) == 1 and not is_pattern(location.topics[0]) and not location.table_of_topic
-        return None if location.table or alone else location.table_of_topic or TABLE_OF_TOPIC
+        return None if location.table or alone else location.table_of_topic or BY_PARTS
 
     def known_in(self, state: Path) -> Topics:
         """Return the source with the schemas that its state directory keeps. Raises EnvironmentFault."""
         return replace(self, known=schemas.read(state))
 
     def defines(self, *topics: str) -> Topics:
-        """Return the source with the schemas of all topics that are there now. Raises IntegratorError."""
-        with faults.explained(lambda: self._properties["bootstrap.servers"]):
-            there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
-        known = self._discovery.with_topics(self.known, there)
+        """Return the source with the schemas of all topics that are there now. Raises IntegratorError.
+
+        Where brokers or registry do not answer, it has those that are known, if any are.
+        """
+        try:
+            with faults.explained(lambda: self.properties["bootstrap.servers"]):
+                there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
+            known = self.with_topics(there).known
+        except SourceAway:
+            if not self.known.topics:
+                raise
+            known = self.known
         return replace(self, known=known, defining=frozenset(known.topics))
+
+    def with_topics(self, topics: Sequence[str]) -> Topics:
+        """Return the source with the schemas of these topics. Raises IntegratorError."""
+        return replace(self, known=self._discovery.with_topics(self.known, topics))
 
     def tables(self) -> list[Table]:
         """Return the tables that the known schemas define, by their names in the channel."""
         found: dict[str, Table] = {}
         for topic, one in sorted(self.known.topics.items()):
-            owner = TopicEncoding(table=self.location.table_of_topic or TABLE_OF_TOPIC).table_of(topic)
+            owner = TopicEncoding(table=self.location.table_of_topic or BY_PARTS).table_of(topic)
             named = (owner.schema, owner.name) if owner else (None, topic)
             table = one.value and connect.table_of(one.value, one.key, named)
             if table:
-                key = table.name if table.name not in found else f"{table.schema}_{table.name}".lower()
+                longer = "_".join(filter(None, (table.schema or topic.rpartition(".")[0], table.name)))
+                key = table.name if table.name not in found else re.sub(r"[^a-z0-9_]+", "_", longer.lower())
                 if found.get(key, table).full_name == table.full_name:
                     found[key] = replace(table, name=key)
         return list(found.values())
@@ -111,7 +126,7 @@ class Topics:
     def _discovery(self) -> Discovery:
         encoding = self.reader.encoding
         access = access_of(self.location, lambda _parameter, _text, _table="": None)
-        return Discovery(access, self._properties, encoding.values, encoding.keys)
+        return Discovery(access, self.properties, encoding.values, encoding.keys)
 
     def describe(self) -> str:
         """Return topics, brokers and the dialect."""
@@ -136,7 +151,7 @@ class Topics:
 
     def notes(self) -> Iterator[str]:
         """Yield what of the access is unsafe."""
-        yield from kafka_access.access_notes(self._properties)
+        yield from kafka_access.access_notes(self.properties)
 
     def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
         """Yield nothing: topics are not on this machine."""
@@ -159,7 +174,7 @@ class Topics:
         accepts = location.lost_records == "earliest"
         names = tuple(one for one in location.topics if not is_pattern(one))
         patterns = tuple(filter(is_pattern, location.topics))
-        return TopicListing(names, patterns, self._properties, start, delay_s, accepts, SLICE_BYTES)
+        return TopicListing(names, patterns, self.properties, start, delay_s, accepts, SLICE_BYTES)
 
     def prepare(self, place: str) -> None:
         """Do nothing: topics are their producers'."""
@@ -168,16 +183,16 @@ class Topics:
         """Return what commits offsets, if that is asked for. Raises ConfigurationError for topics that are sent to."""
         location, recipe = self.location, opening.recipe
         servers = set(recipe.send.producer["bootstrap.servers"].split(","))
-        if servers & set(self._properties["bootstrap.servers"].split(",")):
-            sent = {table.topic for table in recipe.tables} & set(self.listing("").found())
+        if servers & set(self.properties["bootstrap.servers"].split(",")):
+            sent = sorted({table.topic for table in recipe.tables if is_read(table.topic, location.topics)})
             if sent:
                 raise ConfigurationError(
-                    f"the topics {', '.join(sorted(sent))} are read and sent to: what is sent would be read again, "
+                    f"the topics {', '.join(sent)} are read and sent to: what is sent would be read again, "
                     "without end; mend `topics` of the source location, or Kafka_Default_Topic"
                 )
         if not location.commit_offsets:
             return Feed()
-        return CommittedOffsets(opening.journal_path, self._properties, location.consumer_group or "")
+        return CommittedOffsets(opening.journal_path, self.properties, location.consumer_group or "")
 
 
 def _check_encoding(location: TopicsLocation, report: Report) -> None:

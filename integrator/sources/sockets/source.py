@@ -107,7 +107,7 @@ def _check_access(location: SocketLocation, report: Report) -> None:
         host = _host(location.listen)
         if not is_loopback(host):
             port = location.listen.rpartition(":")[2]
-            text = f"whoever reaches {host} could send changes: set a secret, or tls with an authority"
+            text = f"anyone who can reach {host} could send changes: set a secret, or tls with an authority"
             report("listen", f"{text}; or listen on 127.0.0.1:{port}, for this machine alone")
     if location.listen is not None and location.tls is not None and not location.tls.certificate:
         report("tls", "to listen with TLS, a certificate is needed; write certificate: FILE, a PEM file")

@@ -37,7 +37,7 @@ CASES = [
     broken(
         "a socket for everybody",
         source("class: socket", "listen: 0.0.0.0:7010"),
-        "5: $.locations.src.listen: whoever reaches 0.0.0.0 could send changes: set a secret, or tls with an authority; or listen on 127.0.0.1:7010, for this machine alone",
+        "5: $.locations.src.listen: anyone who can reach 0.0.0.0 could send changes: set a secret, or tls with an authority; or listen on 127.0.0.1:7010, for this machine alone",
         ("0.0.0.0:7010", "127.0.0.1:7010"),
     ),
     broken(

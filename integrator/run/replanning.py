@@ -1,0 +1,59 @@
+"""The plan of a channel while it runs: with columns and schemas that records are found to have."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import structlog
+
+from integrator import registration
+from integrator.deliver.kafka import topics
+from integrator.deliver.kafka.topic_limits import fitting
+from integrator.errors import ColumnsFound, DataError, SchemasFound
+from integrator.plan import Plan, learned, replan
+from integrator.run.state.directory import State
+from integrator.tables import discovered_columns
+
+
+def registered(plan: Plan) -> Plan:
+    """Return a plan whose schemas are registered, and whose topics are there and take its messages.
+
+    Raises IntegratorError.
+    """
+    plan = registration.resolve(plan)
+    producer = plan.recipe.send.producer
+    created = topics.ensure(producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
+    if created:
+        structlog.get_logger().info("topics created", channel=plan.channel, topics=created)
+    return dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
+
+
+def replanned(plan: Plan, state: State, found: ColumnsFound | SchemasFound) -> Plan:
+    """Return the plan with what was found, which is kept in the state. Raises IntegratorError."""
+    return _with_columns(plan, state, found) if isinstance(found, ColumnsFound) else _with_schemas(plan, state, found)
+
+
+def _with_columns(plan: Plan, state: State, found: ColumnsFound) -> Plan:
+    """Return the plan with the columns that records have."""
+    known = discovered_columns.with_found(discovered_columns.read(state.path), found)
+    made = replan(plan, known)
+    tables = {one.in_source.name: one.in_source for one in made.recipe.tables}
+    if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
+        raise DataError(f"{found}; a column of that name is there under another one; define it")
+    made = registered(dataclasses.replace(made, state=plan.state))
+    state.mark_added(known)
+    came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
+    structlog.get_logger().warning("columns added", channel=plan.channel, columns=came, found=str(found))
+    return made
+
+
+def _with_schemas(plan: Plan, state: State, found: SchemasFound) -> Plan:
+    """Return the plan with the schemas that records have, and the tables of topics that came since."""
+    before = {table.table.name for table in plan.recipe.tables}
+    made = learned(plan, found, discovered_columns.read(state.path))
+    made = registered(dataclasses.replace(made, state=plan.state))
+    made.changes.keep(state.path)
+    new = sorted({table.table.name for table in made.recipe.tables} - before)
+    log = structlog.get_logger()
+    log.info("schemas found", channel=plan.channel, topic=found.topic, ids=list(found.ids), new_tables=new)
+    return made
