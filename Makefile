@@ -46,6 +46,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.first_pass_tables
 	$(BIN)/python -m tests.bench.dialects
 	$(BIN)/python -m tests.bench.peers
+	$(BIN)/python -m tests.bench.topics
 	$(BIN)/python -m tests.bench.guarantees
 
 faults: $(VENV)/installed

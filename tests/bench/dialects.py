@@ -54,6 +54,8 @@ CONNECT: dict[str, tuple[str, Row]] = {
     "city": ("string", {}),
     "zip": ("string", {}),
 }
+REQUIRED = ("id", "customer", "sku", "qty", "amount", "placed", "flag", "status")
+"""The columns that are not null."""
 SOURCE = {"version": "string", "connector": "string", "name": "string", "ts_ms": "int64", "snapshot": "string"}
 SOURCE |= {"db": "string", "sequence": "string", "ts_us": "int64", "ts_ns": "int64", "schema": "string"}
 SOURCE |= {"table": "string", "txId": "int64", "lsn": "int64", "xmin": "int64"}
@@ -103,20 +105,29 @@ def debezium(rows: Iterator[Row]) -> Iterator[str]:
     yield from map(text, events(rows))
 
 
-def with_schema(rows: Iterator[Row]) -> Iterator[str]:
-    """Events with their schema, as Kafka Connect's JsonConverter writes them by default."""
+def head() -> str:
+    """Return what an event with its schema begins with."""
 
     def struct(fields: list[Row], name: str, **more: object) -> Row:
         return {"type": "struct", "fields": fields, "optional": True, "name": name, **more}
 
-    columns = [{"type": kind, "optional": True, **more, "field": name} for name, (kind, more) in CONNECT.items()]
+    columns = [
+        {"type": kind, "optional": name not in REQUIRED, **more, "field": name}
+        for name, (kind, more) in CONNECT.items()
+    ]
     source = [{"type": kind, "optional": True, "field": name} for name, kind in SOURCE.items()]
     fields = [struct(columns, "shop.public.orders.Value", field=name) for name in ("before", "after")]
     fields += [struct(source, "io.debezium.connector.postgresql.Source", field="source")]
+    fields += [{"type": "string", "optional": False, "field": "op"}]
     fields += [{"type": "int64", "optional": True, "field": name} for name in ("ts_ms", "ts_us", "ts_ns")]
-    head = '{"schema":' + text(struct(fields, "shop.public.orders.Envelope", version=2)).rstrip() + ',"payload":'
+    return '{"schema":' + text(struct(fields, "shop.public.orders.Envelope", version=2)).rstrip() + ',"payload":'
+
+
+def with_schema(rows: Iterator[Row]) -> Iterator[str]:
+    """Events with their schema, as Kafka Connect's JsonConverter writes them by default."""
+    begin = head()
     for event in events(rows):
-        yield head + text(event).rstrip() + "}\n"
+        yield begin + text(event).rstrip() + "}\n"
 
 
 def maxwell(rows: Iterator[Row]) -> Iterator[str]:

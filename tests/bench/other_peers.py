@@ -35,9 +35,13 @@ class Ends:
         parts = self._consumer.list_topics(topic, 10).topics[topic].partitions
         self._partitions = [TopicPartition(topic, part) for part in parts]
 
+    def offsets(self) -> dict[int, int]:
+        """Return the end of each partition."""
+        return {part.partition: self._consumer.get_watermark_offsets(part, 10)[1] for part in self._partitions}
+
     def count(self) -> int:
-        """Return it."""
-        return sum(self._consumer.get_watermark_offsets(part, 10)[1] for part in self._partitions)
+        """Return the number."""
+        return sum(self.offsets().values())
 
     def seconds(self, before: int, rows: int, limit_s: float = 300) -> float:
         """Return the seconds from the first message after `before` to that which makes `rows`."""

@@ -35,7 +35,7 @@ from tests.parts.brokers import Broker, broker, fetched
 
 FILES = 8
 HERE = Path(__file__).parent / "spark"
-JARS = ROOT / "build" / "spark-kafka-libs"
+JARS = ROOT / "build" / "spark-libs"
 
 
 class Peer(Protocol):

@@ -162,19 +162,19 @@ class Worker:
         return (self._directory / "log").read_text(errors="replace")[-4000:]
 
     def put(self, name: str, config: Mapping[str, str]) -> None:
-        """Create or change a connector, and wait until its task runs."""
+        """Create or change a connector, and wait until its tasks run."""
         self._ask("PUT", f"/{name}/config", dict(config))
         self.wait(name)
 
     def wait(self, name: str) -> None:
-        """Wait until a connector's task runs. Fails with what ended it."""
+        """Wait until a connector's tasks run. Fails with what ended one."""
 
         def runs() -> bool:
             status = self._ask("GET", f"/{name}/status", absent={})
             tasks = status.get("tasks", [])
             failed = [task for task in tasks if task["state"] == "FAILED"]
             assert not failed, failed[0]["trace"]
-            return [task["state"] for task in tasks] == ["RUNNING"]
+            return {task["state"] for task in tasks} == {"RUNNING"}
 
         until(runs, self.log)
 
