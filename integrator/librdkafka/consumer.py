@@ -34,7 +34,9 @@ SETTINGS = {
 """A broker has one request at a time, which waits 10 ms: with more, many partitions wait for one that has nothing.
 A full queue stops fetching for a second by default. The bytes of the queue are those of each partition."""
 FETCH_BYTES = 1 << 20
-FIRST_BYTES, BLOCK_BYTES = 4 << 20, 16 << 20
+FIRST_ROOM, BLOCK_BYTES = 256 << 10, 16 << 20
+"""Room for a block grows from the first one: most ranges are small, and many are kept at once. A block of fewer bytes
+has too few rows where each record has its schema with it: calls a block cost more than its rows."""
 AHEAD = 32
 """Partitions that are fetched at once: each has a queue of some MiB, and one begun alone takes 20 ms to come."""
 _POLL_MS = 100
@@ -105,8 +107,8 @@ class Consumer:
         self._wanted = self._functions if headers else self._functions._replace(fields=0, field=0)
         if wanted.begin >= wanted.end:
             return
-        fetching, most = self._fetching(wanted), min(FIRST_BYTES, self._block_bytes)
-        builder, deadline = Builder(most, headers=headers), time.monotonic() + self._timeout_s
+        fetching, most = self._fetching(wanted), self._block_bytes
+        builder, deadline = Builder(min(most, FIRST_ROOM), headers=headers), time.monotonic() + self._timeout_s
         how = ALL
         while how != ENDED:
             if fetching.is_empty:
@@ -120,8 +122,7 @@ class Consumer:
                 self._error(fetching, wanted)
             if int(builder.count[1]) >= most:
                 yield builder.block()
-                most = min(2 * most, self._block_bytes)
-                builder = Builder(most, headers=headers, like=builder)
+                builder = Builder(FIRST_ROOM, headers=headers, like=builder)
                 deadline = time.monotonic() + self._timeout_s  # whoever took the block may have needed long
         fetching.position = wanted.end  # between the last record and the end there is none
         self._leave(fetching)
