@@ -172,7 +172,9 @@ def _substitution(written: str, op: Op, table: Table, context: Context) -> Op:
     if op.spec.strip() and isinstance(substitution.type, schema.Timestamp):
         check_format(written, op.spec)
     elif op.spec.strip() and op.name not in WITH_TEXT:
-        raise ExpressionError(f"{written}: only time stamps, {' and '.join(WITH_TEXT)} have something after their name")
+        *others, last = WITH_TEXT
+        names = f"{', '.join(others)} and {last}"
+        raise ExpressionError(f"{written}: only time stamps, {names} have something after their name")
     if not op.spec and context in IN_A_MESSAGE and isinstance(substitution.type, schema.Timestamp):
         return Op(op.name, MESSAGE_FORMAT + ("SSS" if op.name == "hvr_integ_tstamp" else ""), op.value_of)
     return op

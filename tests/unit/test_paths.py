@@ -75,13 +75,19 @@ PLACES = [
         "https.ca.location",
     ),
     (FILES, TLS, "ssl.crl.location=FILE", False, "ssl.crl.location"),
-    (FILES, f"{REGISTRY}: {{CA_Certificate: FILE}}", "", False, lambda made: made.registry.client["ssl.ca.location"]),
+    (
+        FILES,
+        f"{REGISTRY}: {{CA_Certificate: FILE}}",
+        "",
+        False,
+        lambda made: made.registry.access.client["ssl.ca.location"],
+    ),
     (
         FILES,
         f"{REGISTRY}: {{Client_Certificate: FILE, Client_Private_Key: FILE}}",
         "",
         False,
-        lambda made: made.registry.client["ssl.key.location"],
+        lambda made: made.registry.access.client["ssl.key.location"],
     ),
 ]
 
