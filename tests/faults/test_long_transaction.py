@@ -16,6 +16,6 @@ CASES = [
 
 @pytest.mark.parametrize(("rows", "files", "cores", "marked", "cycle"), CASES)
 def test_a_long_transaction_passes_with_bounded_executors(rows, files, cores, marked, cycle, broker, tmp_path):
-    seen = run(broker.servers, broker.create, tmp_path, rows, files, cores, "1400m", marked=marked, cycle_bytes=cycle)
+    seen = run(broker.servers, broker.create, tmp_path, rows, files, cores, "1200m", marked=marked, cycle_bytes=cycle)
     assert seen.split >= 1
     assert (seen.cycles > 1) == bool(cycle)
