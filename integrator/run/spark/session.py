@@ -50,10 +50,12 @@ DEFAULTS = {
     "spark.sql.streaming.stopTimeout": "60s",
     # Arrays of some megabytes come and go by the hundred: glibc's malloc would give their pages back to the system each
     # time, which clears them again (https://man7.org/linux/man-pages/man3/mallopt.3.html). Arrow's arrays are in it
-    # too: with an allocator of their own, they and numpy's cannot use each other's pages.
+    # too: with an allocator of their own, they and numpy's cannot use each other's pages. Each arena reserves 64 MiB of
+    # address space, which spark.executor.pyspark.memory counts: two are enough for the threads that decode and encode.
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
     "spark.executorEnv.MALLOC_TOP_PAD_": str(64 * 1024 * 1024),
+    "spark.executorEnv.MALLOC_ARENA_MAX": "2",
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
