@@ -82,17 +82,6 @@ class Schemas:
         check_id(found.schema_id, subject)
         return int(found.schema_id or 0), self._written(found.schema, subject)
 
-    def versions(self, subject: str) -> list[int]:
-        """Return the ids of all versions of a subject, in order; none where it is not there. IntegratorError."""
-        numbers = if_there(lambda: self._client.get_versions(subject), self._access, subject) or []
-        ids = []
-        for number in numbers:
-            found = self._version(subject, number)
-            if found is not None:
-                check_id(found.schema_id, subject)
-                ids.append(int(found.schema_id or 0))
-        return ids
-
     def _version(self, subject: str, number: int) -> RegisteredSchema | None:
         return if_there(lambda: self._client.get_version(subject, number), self._access, subject)
 

@@ -1,14 +1,20 @@
 """Topics whose records have schemas in a registry: no definitions of tables are needed."""
 
+import contextlib
+import dataclasses
 import decimal
 import json
+import threading
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from integrator.errors import ConfigurationError, SourceAway
+from integrator import plan
+from integrator.channel.model import Restart
+from integrator.errors import ConfigurationError, DataError, SourceAway
+from integrator.run.job import Job
 from tests.parts import kafka_io
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
@@ -219,3 +225,57 @@ def test_without_a_registry_in_the_channel_it_is_said_what_is_missing(
     made.write_text(made.read_text().replace(f"Kafka_Schema_Registry: '{registry_server.url}', ", ""))
     with pytest.raises(ConfigurationError, match="has no registry; add Kafka_Schema_Registry: http://HOST:8081 to it"):
         integrate_once(made)
+
+
+class Rows:
+    """Plain rows in JSON with their schemas: no registry."""
+
+    FIELDS = ({"type": "int64", "optional": False, "field": "id"}, {"type": "string", "optional": True, "field": "v"})
+
+    def __init__(self, connector, registry, directory):
+        self.connector = connector
+        self.channel = channel(directory, connector, registry, ", dialect: rows")
+        text = self.channel.read_text().replace(f"Kafka_Schema_Registry: '{registry.url}', ", "")
+        self.channel.write_text(text)
+
+    def send(self, table, k, *, valued=True):
+        row = {"schema": {"type": "struct", "fields": self.FIELDS}, "payload": {"id": k, "v": "x"}}
+        key = {"schema": {"type": "struct", "fields": self.FIELDS[:1]}, "payload": {"id": k}}
+        topic, value = self.connector.topic(table), json.dumps(row) if valued else None
+        self.connector.producer.produce(topic, value, key=json.dumps(key), partition=0)
+        assert self.connector.producer.flush(30) == 0
+
+
+@contextlib.contextmanager
+def planned(path):
+    """A job of a channel that has been read: topics may come before it runs."""
+    job = Job(dataclasses.replace(plan.build(str(path), "UTC"), restart=Restart(tries=0)), threading.Event())
+    try:
+        yield job
+    finally:
+        job.close()
+
+
+def test_topics_with_schemas_in_their_records_need_no_registry(connector, registry_server, spark, tmp_path):
+    rows = Rows(connector, registry_server, tmp_path)
+    connector.create("stock")
+    rows.send("stock", 1)
+    with planned(rows.channel) as job:
+        connector.create("shelf")
+        rows.send("shelf", 7)
+        job.prepare()
+        job.run(spark, once=True)
+    assert [one["id"] for one in sent(connector, "stock")] == [1]
+    assert [one["id"] for one in sent(connector, "shelf")] == [7]
+
+
+def test_a_topic_that_defines_nothing_is_asked_for_once(connector, registry_server, spark, tmp_path):
+    rows = Rows(connector, registry_server, tmp_path)
+    connector.create("stock")
+    rows.send("stock", 1)
+    with planned(rows.channel) as job:
+        connector.create("void")
+        rows.send("void", 7, valued=False)
+        job.prepare()
+        with pytest.raises(DataError, match=r"a change of table .*void.*, which the channel does not have"):
+            job.run(spark, once=True)

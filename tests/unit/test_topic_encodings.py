@@ -241,7 +241,10 @@ def test_a_text_is_the_key_of_a_table_whose_key_is_text(read):
 
 
 def test_one_value_is_no_key_of_several_columns(read):
-    with pytest.raises(DataError, match="the key of a deleted row is one value, and table t has the key columns id, v"):
+    with pytest.raises(
+        DataError,
+        match=r"the key of the deleted row is one value, and table 'public.t' has id, v; have the producer",
+    ):
         read([(b"1", None)], ddl="create table t(id int, v int, primary key (id, v));")
 
 
@@ -295,6 +298,11 @@ def test_a_schema_that_is_not_known_is_asked_for_and_one_that_is_lost_is_an_erro
     lost = TopicEncoding(Encoding(KNOWN, frozenset({99})), Encoding(KNOWN))
     with pytest.raises(DataError, match=r"/0:0: its schema, 99, cannot be read: the registry does not have it"):
         read([(None, value)], encoding=lost)
+
+
+def test_the_placeholder_of_a_value_that_did_not_change_is_no_value(read):
+    found, _ = read([(None, b'{"id":1,"v":"__debezium_unavailable_value","w":0.5}')])
+    assert found == [{"id": 1, "w": 0.5, "gone": 0}]
 
 
 def test_text_and_bytes_are_the_value_of_a_column(read):

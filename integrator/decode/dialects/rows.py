@@ -1,7 +1,8 @@
 """Plain rows as JSON lines: a line is a row, and inserts it. In topics, a record without a value deletes by its key.
 
 A row stands alone, `{"id":1,…}`, or with its schema of Kafka Connect, `{"schema":{…},"payload":{"id":1,…}}`. Its values
-are as Kafka Connect's converters write them: by the schema where there is one, else by the modes set in `debezium`.
+are as Kafka Connect's converters write them: by the schema where there is one, else by the modes set in `debezium`. The
+placeholder of values that did not change (`debezium.unavailable_value`), in rows that Debezium flattened, is missing.
 
 A source whose records have keys gives the key of a record without a value as `{"schema":…,"deleted key":…}`: an object
 with the key columns, with or without a schema, or the value of the only one.
@@ -22,10 +23,11 @@ from integrator.arrow.arrays import flat, mask
 from integrator.contracts.streams import Source
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, of_lines
-from integrator.decode.dialects.debezium_coding import DebeziumCoding, fields_of
+from integrator.decode.dialects.debezium_coding import DebeziumCoding, fields_of, placeholders
 from integrator.decode.fields import Qualified, Where, named, written_at
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.objects import Objects
+from integrator.decode.json.slices import DictionaryTexts
 from integrator.decode.lines.lines import json_text
 from integrator.decode.order.positions import Positions
 from integrator.decode.rows.images import COLUMNS, JsonImages
@@ -36,6 +38,10 @@ from integrator.errors import Fault, PublicDataError
 
 EXPECTED = "a row"
 SCHEMA, PAYLOAD, KEY = "schema", "payload", "deleted key"
+_REMEDY = (
+    "have the producer write all key columns as the record's key, or declare which column is the key: "
+    "{action: ColumnProperties, Name: …, Key: true}"
+)
 
 
 def decode(document: Document, reading: Reading) -> Decoded:
@@ -58,7 +64,15 @@ def decode(document: Document, reading: Reading) -> Decoded:
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
     variants = (codes.astype(np.int64) + 1) * 8
     coding = DebeziumCoding(fields, reading.debezium)
-    values = JsonImages(rows.take(at), keys.take(at), coding, variant=variants, declared=coding.datatype, infers=True)
+    values = JsonImages(
+        rows.take(at),
+        keys.take(at),
+        coding,
+        unavailable=placeholders(reading.debezium.unavailable_value),
+        variant=variants,
+        declared=coding.datatype,
+        infers=True,
+    )
     found = Records(
         where=where,
         action=np.where(is_deleted, "D", "I"),
@@ -110,10 +124,8 @@ def _with_plain_keys(document: Document, reading: Reading) -> Document:
     odd = wrapped | alone
     if not odd.any():
         return document
-    openings = np.full(len(alone), "", object)
-    openings[alone] = _only_keys(objects.take(np.flatnonzero(alone)), reading)
-    closings = np.where(alone, "}", "")
-    keys = pc.binary_join_element_wise(pa.array(openings, pa.string()), values, pa.array(closings, pa.string()), "")
+    openings = pc.if_else(pa.array(alone), _only_keys(objects, alone, reading), "")
+    keys = pc.binary_join_element_wise(openings, values, pc.if_else(pa.array(alone), "}", ""), "")
     schemas = pc.if_else(pa.array(wrapped), inner.raw(SCHEMA), objects.raw(SCHEMA))
     parts = ('{"schema":', pc.fill_null(schemas, "null"), f',"{KEY}":', pc.fill_null(keys, "null"), "}\n")
     lines = document.lines
@@ -123,26 +135,27 @@ def _with_plain_keys(document: Document, reading: Reading) -> Document:
     return read_document(own, EXPECTED)
 
 
-def _only_keys(objects: Objects, reading: Reading) -> list[str]:
-    """Return how the object of each key begins that is one value. Raises DataError."""
-    names, where, known = _names(objects, reading), Where.of(objects), dict[tuple[str | None, str | None], str]()
-    found = []
-    for place, own in enumerate(zip(names.schema.to_pylist(), names.table.to_pylist(), strict=True)):
-        if own not in known:
-            schema, name = own
-            tables = reading.catalogue.matching(Source(schema, name)) if name else []
-            if len(tables) != 1 or len(tables[0].key) != 1:
-                raise PublicDataError(
-                    Fault(
-                        where.place(place),
-                        f"the key of a deleted row is one value, and table {name} has the key columns "
-                        f"{', '.join(tables[0].key) if len(tables) == 1 else 'of several tables'}; the producer must "
-                        "write all of them as the record's key; or declare its only key column (ColumnProperties Key)",
-                    )
-                )
-            known[own] = "{" + json_text(tables[0].key[0]).decode() + ":"
-        found.append(known[own])
-    return found
+def _only_keys(objects: Objects, which: Mask, reading: Reading) -> pa.Array:
+    """Return how the object of each key of `which` begins, which is one value. Raises DataError."""
+    names, where = _names(objects, reading), Where.of(objects)
+    tables = DictionaryTexts.of(names.table)
+    schemas = DictionaryTexts.of(names.schema)
+    pairs = tables.codes.astype(np.int64) * (len(schemas.texts) + 1) + schemas.codes + 1
+    found, of = np.unique(np.where(which, pairs, -1), return_inverse=True)
+    openings = []
+    for place, pair in enumerate(found.tolist()):
+        if pair < 0:  # no key, or of no table, which is refused later
+            openings.append("")
+            continue
+        table, schema = divmod(pair, len(schemas.texts) + 1)
+        own = Source(schemas.texts[schema - 1] if schema else None, tables.texts[table])
+        keys = [one.key for one in reading.catalogue.matching(own)]
+        if len(keys) != 1 or len(keys[0]) != 1:
+            given = ", ".join(keys[0]) or "no key columns" if len(keys) == 1 else "another meaning in several tables"
+            text = f"the key of the deleted row is one value, and table {own} has {given}; {_REMEDY}"
+            raise PublicDataError(Fault(where.place(int(np.flatnonzero(of == place)[0])), text))
+        openings.append("{" + json_text(keys[0][0]).decode() + ":")
+    return pa.array(openings, pa.string()).take(pa.array(of))
 
 
 DIALECT = of_lines(JsonRecords(decode, EXPECTED, (SCHEMA, PAYLOAD), keys=KEY), ())

@@ -116,6 +116,8 @@ class Discovery:
 
     def with_ids(self, known: KnownSchemas, found: SchemasFound) -> KnownSchemas:
         """Return what is known, and the schemas that records were found to have. Raises IntegratorError."""
+        if not found.ids:
+            return known
         client = self._client(found)
         with _away():
             asked = {one: client.by_id(one) for one in found.ids}

@@ -83,17 +83,18 @@ class Topics:
     def defines(self, *topics: str) -> Topics:
         """Return the source with the schemas of all topics that are there now. Raises IntegratorError.
 
-        Where brokers or registry do not answer, it has those that are known, if any are.
+        topics: those whose records are read now: what their schemas do not define, nothing defines. Where brokers or
+        registry do not answer, and no topic is given, it has those that are known, if any are.
         """
         try:
             with faults.explained(lambda: self.properties["bootstrap.servers"]):
                 there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
             known = self.with_topics(there).known
         except SourceAway:
-            if not self.known.topics:
+            if topics or not self.known.topics:
                 raise
             known = self.known
-        return replace(self, known=known, defining=frozenset(known.topics))
+        return replace(self, known=known, defining=frozenset((*(self.defining or ()), *known.topics, *topics)))
 
     def with_topics(self, topics: Sequence[str]) -> Topics:
         """Return the source with the schemas of these topics. Raises IntegratorError."""
