@@ -21,6 +21,7 @@ from tests.fuzz.oracle import (
     hvr,
     maxwell,
     opencdc,
+    rows,
     wal2json,
 )
 from tests.fuzz.oracle.records import Line
@@ -167,6 +168,7 @@ SETUPS = [
           Names(("operation",), ("opencdc.createdAt",), ("opencdc.collection",))),
     Setup("opencdc-ignore", "opencdc", opencdc.rows, source=", unknown_columns: ignore", lines="opencdc.jsonl",
           names=Names(("operation",), ("opencdc.createdAt",), ("opencdc.collection",))),
+    Setup("rows", "rows", partial(rows.row, table="types"), Names(), ddl=_PG, source=", table: types", schema=None),
     Setup("delta-cdf", "delta-cdf", delta.rows, Names(("_change_type",), ("_commit_version", "_commit_timestamp")),
           ddl=_KINDS, schema=None),
 ]  # fmt: skip

@@ -105,14 +105,14 @@ def _in_envelope(
     source = _checked(members.get("source"), position, line.notes)
     if source.get("connector") != ("mariadb" if mysql else "postgresql"):
         line.notes.add("another connector than the other events'")
-    action, images = _ACTIONS[op], [_image(members.get(name), line) for name in ("after", "before")]
+    action, images = _ACTIONS[op], [image(members.get(name), line) for name in ("after", "before")]
     if op in "cr" and images[1] is not None:
         line.notes.add("an insert with an old image")
     of_mysql = source.get("connector") in ("mysql", "mariadb")
     schema = source.get("db" if of_mysql else "schema")
     database = None if of_mysql else source.get("db")
     record = Record(action, schema, source.get("table"), *images, lone_keys=True, database=database)
-    return rows_of(line, record, _convert(told, mysql=mysql))
+    return rows_of(line, record, convert(told, mysql=mysql))
 
 
 def _checked(tree: Any, position: Position, notes: Notes) -> dict[str, Any]:
@@ -140,31 +140,33 @@ def _flat(members: dict[str, Any], line: Line, position: Position, *, mysql: boo
     is_deleted = deleted in ("true", True)
     if is_deleted != (op == "d"):
         line.notes.add("an operation and a mark of deletion that do not agree")
-    image = _image(members, line)
+    own = image(members, line)
     action = "D" if is_deleted or op == "d" else _ACTIONS[op]
-    old = image if action == "D" else None
+    old = own if action == "D" else None
     record = Record(
-        action, source["schema"], source["table"], image, old, lone_keys=True, apart=lambda name: name.startswith("__")
+        action, source["schema"], source["table"], own, old, lone_keys=True, apart=lambda name: name.startswith("__")
     )
-    return rows_of(line, record, _convert({}, mysql=mysql))
+    return rows_of(line, record, convert({}, mysql=mysql))
 
 
 def _first(members: dict[str, Any], *names: str) -> Any:
     return next((members[name] for name in names if members.get(name) is not None), None)
 
 
-def _image(image: Any, line: Line) -> Any:
+def image(given: Any, line: Line) -> Any:
     """Return an image without what stands for unchanged values: these are missing."""
-    if not isinstance(image, dict):
-        return image
-    return {name: MISSING if values.is_unavailable(value) else value for name, value in image.items()}
+    if not isinstance(given, dict):
+        return given
+    return {name: MISSING if values.is_unavailable(value) else value for name, value in given.items()}
 
 
-def _convert(told: dict[str, values.Field], *, mysql: bool) -> Callable[[Any, str, Kind, Notes], Any]:
-    def convert(tree: Any, name: str, kind: Kind, notes: Notes) -> Any:
+def convert(told: dict[str, values.Field], *, mysql: bool) -> Callable[[Any, str, Kind, Notes], Any]:
+    """Return what reads values, of which a schema tells what it has of columns."""
+
+    def converted(tree: Any, name: str, kind: Kind, notes: Notes) -> Any:
         return values.value(tree, kind, told.get(name, values.UNTOLD), notes, mysql=mysql)
 
-    return convert
+    return converted
 
 
 def schemas_of(lines: list[str]) -> dict[str, dict[str, values.Field]]:
