@@ -16,6 +16,7 @@ from integrator.errors import DataError, EnvironmentFault, from_wire
 from integrator.librdkafka.cluster import Topic
 from integrator.run.passes.first_pass import first_pass
 from integrator.sources.kafka import slice_file
+from integrator.sources.kafka.block_lines import TopicEncoding
 from integrator.sources.kafka.ranges import Stream
 from integrator.sources.kafka.reader import TopicReader
 from integrator.sources.slices import TaskSlice, rows_of
@@ -50,9 +51,9 @@ def topic(cluster, monkeypatch):
             producer.produce(name, value, partition=0)
         assert producer.flush(10) == 0
         found = Stream(name, "id", 0).slice(0, len(values), 1)
-        return TaskSlice(1, found.path, 1, 0, found.stream, read=True), TopicReader(
-            {"bootstrap.servers": cluster.brokers}
-        )
+        one_table = TopicEncoding(table=None)  # as where the location names the table of records that name none
+        reader = TopicReader({"bootstrap.servers": cluster.brokers}, one_table)
+        return TaskSlice(1, found.path, 1, 0, found.stream, read=True), reader
 
     return send
 
