@@ -32,9 +32,7 @@ _SERVERS = "localhost:9092"
 _REACHING = ("security.", "sasl.", "ssl.", "socket.", "client.")
 """How properties begin that say how brokers are reached, and by whom."""
 _URL, _USER = "schema.registry.url", "basic.auth.user.info"
-_NEEDS_TABLES = (
-    "no schema says what its records have: give the definitions of its table, --tables FILE (docs/tables.md)"
-)
+_NEEDS_TABLES = "its records have no schema: give the definitions of its table, --tables FILE (docs/tables.md)"
 _ELSEWHERE = "its records are {}, and the channel reads {}: write another channel for it, init --from-topic {}"
 _KEYLESS = (
     "no key: all columns are taken for it; name the key's, {{action: ColumnProperties, table: {}, Name: …, Key: true}}"
@@ -117,7 +115,7 @@ def _access(asked: Asked) -> Draft:
         registry_access.take_user(user, _USER, draft)
     reaching = {name: value for name, value in values.items() if name.startswith(_REACHING)}
     for name in values.keys() - reaching.keys():
-        draft.report.ignore(name, "it does not say how brokers are reached")
+        draft.report.ignore(name, "it does not affect how brokers are reached")
     import_producer(reaching, draft, "KAFKA")
     known = {"Kafka_Brokers", *KafkaAccess.model_fields, *RegistryLocation.model_fields}
     for key in draft.kafka.keys() - known:
@@ -178,7 +176,7 @@ def _none(asked: Asked) -> str:
     topics = ", ".join(asked.topics)
     return (
         f"--from-topic {topics}: no topic at {place} can be read, and no channel is written; give other names or "
-        "patterns, which begin with ^ and match whole names, or do what is said of each topic:"
+        "patterns, which begin with ^ and match whole names, or follow the remedy of each topic:"
     )
 
 

@@ -107,7 +107,7 @@ def test_what_cannot_be_read_is_named_with_what_to_do(init, topics, integrate_on
     assert f"topic {name}.good: 1 partition, JSON with schemas, keys JSON without schemas, dialect rows" in done.out
     assert "table good: 2 columns, no key" in done.out
     for topic, text in {
-        "plain": "JSON without schemas, dialect rows: no schema says what its records have: give the definitions",
+        "plain": "JSON without schemas, dialect rows: its records have no schema: give the definitions",
         "text": "its records are no JSON objects, and begin with no schema's id",
         "empty": "no record with a value is there",
         "erased": "no record with a value is there",
@@ -126,7 +126,7 @@ def test_definitions_serve_where_there_are_no_schemas(init, topics, integrate_on
     topics(t=[EVENT])
     done, _ = init(channel="bare.yaml")
     assert done.code == 2
-    assert f"{name}.t: JSON without schemas, dialect debezium: no schema says what its records have" in done.err
+    assert f"{name}.t: JSON without schemas, dialect debezium: its records have no schema" in done.err
     (tmp_path / "t.sql").write_text("create table t(id int primary key, note text);")
     done, file = init("--tables", tmp_path / "t.sql", "--template", "first")
     assert done.code == 0, done.out + done.err

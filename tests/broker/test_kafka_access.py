@@ -167,7 +167,7 @@ def test_init_is_let_in_by_a_clients_properties_and_writes_no_password(
     done = command("init", *given, "--channel", "made.yaml")
     assert done.code == 0, done.out + done.err
     assert "give it in the environment as KAFKA_JAAS" in done.out
-    assert "max.poll.records: ignored, because it does not say how brokers are reached" in done.out
+    assert "max.poll.records: ignored, because it does not affect how brokers are reached" in done.out
     text = (tmp_path / "made.yaml").read_text()
     assert PASSWORD not in text + done.out + done.err
     assert text.count("${KAFKA_JAAS}") == 2

@@ -111,7 +111,7 @@ BYTES = {
     "a block of another size": (
         LIST,
         "01 04 02 02 0400",
-        "!byte 9: a block of items has another size than it says",
+        "!byte 9: a block of items has another size than it declares",
     ),
     "more items than bytes": (LIST, "8080808010 02", "!byte 11: it ends before its schema does"),
     "items without bytes": (

@@ -111,7 +111,7 @@ VALUES = {
     "decimal of another scale": (
         f"confluent.type.Decimal f = 1 {DECIMAL};",
         r'f { value: "\001\002" scale: 3 }',
-        "!the decimal has another scale than its schema says",
+        "!the decimal has another scale than its schema declares",
     ),
     "decimal with its own scale": (
         "confluent.type.Decimal f = 1;",
@@ -146,10 +146,10 @@ BYTES = {
     "int32 in ten bytes": ("08ffffffffffffffffff01", {"a": -1}),
     "bits above 32 are cut off": ("0881808080 10", {"a": 1}),
     "a varint of over 64 bits": ("08ffffffffffffffffff02", "!byte 17: here is a number of over 64 bits"),
-    "another wire type": ("0d00000000", "!byte 7: the field has another wire type than its schema says"),
-    "a text as a number": ("1805", "!byte 7: the field has another wire type than its schema says"),
+    "another wire type": ("0d00000000", "!byte 7: the field has another wire type than its schema declares"),
+    "a text as a number": ("1805", "!byte 7: the field has another wire type than its schema declares"),
     "a group": ("5b5c", "!byte 8: here is a group, which is not read"),
-    "no wire type": ("0f", "!byte 8: the field has another wire type than its schema says"),
+    "no wire type": ("0f", "!byte 8: the field has another wire type than its schema declares"),
     "no field": ("0001", "!byte 7: a field's number is from 1 to 536870911"),
     "cut off": ("08", "!byte 8: it ends before its schema does"),
     "a length past the end": ("1a05", "!byte 8: it ends before its schema does"),

@@ -221,7 +221,7 @@ _WRITERS: dict[str, Callable[[_Compiler, Any, str], Connect]] = {
 
 
 def _typed(found: Connect, kind: str, given: Any) -> Connect:
-    """Return Connect's schema of a type with what its properties say: Connect's own words, else a logical type."""
+    """Return Connect's schema of a type with its properties: Connect's own, else those of a logical type."""
     if given.get("connect.type") in ("int8", "int16"):
         found = {**found, "type": given["connect.type"]}
     if given.get("connect.name"):

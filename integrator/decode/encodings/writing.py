@@ -34,20 +34,20 @@ REASONS = {
     engine.NO_BOOLEAN: "a boolean is 0 or 1",
     engine.NO_SYMBOL: "the enum has no such symbol",
     engine.NEGATIVE: "here is a negative length",
-    engine.NO_BLOCK: "a block of items has another size than it says",
+    engine.NO_BLOCK: "a block of items has another size than it declares",
     engine.TOO_MANY: "here are too many items without bytes",
     engine.TOO_DEEP: f"its values are nested more than {MAX_DEPTH} times",
     engine.TRAILING: "it goes on after its schema ends",
     engine.NO_FRAME: "it does not begin with the magic byte 0 and a schema's id",
     engine.NO_FIELD: "a field's number is from 1 to 536870911",
-    engine.NO_WIRE_TYPE: "the field has another wire type than its schema says",
+    engine.NO_WIRE_TYPE: "the field has another wire type than its schema declares",
     engine.NO_GROUP: "here is a group, which is not read",
     engine.IN_PIECES: "a list or a message is divided among pieces of the message it is in, which is not read",
     engine.MISSING: "a required field is missing",
     engine.NO_DATE: "here is no date of the years 1 to 9999",
     engine.NO_TIME: "here is no time of day",
     engine.OUT_OF_RANGE: "here is no timestamp of the years 1677 to 2262",
-    engine.OTHER_SCALE: "the decimal has another scale than its schema says",
+    engine.OTHER_SCALE: "the decimal has another scale than its schema declares",
 }
 """Why a record is not accepted."""
 
