@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import random
 import struct
 
 import numpy as np
@@ -62,3 +63,14 @@ def number(value: float, *, single: bool = False) -> object:
 def single(value: float) -> float:
     """The nearest number of 32 bits."""
     return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def damaged(rng: random.Random, body: bytes) -> list[bytes]:
+    """Return a record cut off at each byte, and with up to three bytes changed, many times."""
+    found = [body[:cut] for cut in range(len(body))]
+    for _ in range(200):
+        changed = bytearray(body or b"\0")
+        for _ in range(rng.randrange(1, 4)):
+            changed[rng.randrange(len(changed))] = rng.choice([0, 255, 128, rng.randrange(256)])
+        found.append(bytes(changed))
+    return found

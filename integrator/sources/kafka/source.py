@@ -61,9 +61,9 @@ class Topics:
         access = kafka_access.access_properties(location, report, location.directory)
         return {**QUIET, "bootstrap.servers": brokers.bootstrap(location.Kafka_Brokers), **access, **self.extra}
 
-    @property
+    @cached_property
     def reader(self) -> TopicReader:
-        """What reads ranges on executors."""
+        """What reads ranges on executors: the same in each cycle, whatever becomes of a schema's file."""
         location, known = self.location, self.known
         values = encoding_of(location.encoding, location.schema_file, known, "json")
         keys = encoding_of(location.key_encoding, location.key_schema_file, known, "json or text")
