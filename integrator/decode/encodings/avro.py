@@ -123,7 +123,8 @@ class _Compiler:
         return {"type": "struct", "fields": fields, "optional": False, "name": full}
 
     def _field(self, field: Any, namespace: str) -> Connect:
-        return _with_connect(self.compile(field["type"], namespace), field)
+        found = _with_connect(self.compile(field["type"], namespace), field)
+        return {**found, "default": field["default"]} if "default" in field else found
 
     def enum(self, schema: Any, namespace: str) -> Connect:
         full, _ = _full_name(schema, namespace)
