@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +138,26 @@ TEXTS = texts()
 
 @pytest.mark.parametrize("symptom", SYMPTOMS)
 def test_symptoms_are_texts_of_the_code(symptom):
-    parts = [re.escape(part.strip()) for part in symptom.split("…")]
-    assert re.search(".*".join(parts), TEXTS), symptom
+    assert is_of_the_code(symptom), symptom
+
+
+def is_of_the_code(text: str) -> bool:
+    """Return whether the code has a text; `…` stands for what is put into it."""
+    return re.search(".*".join(re.escape(part.strip()) for part in text.split("…")), TEXTS) is not None
+
+
+def seen() -> Iterator[Any]:
+    """What pages say that a user sees: texts in the first column of their tables of what goes wrong."""
+    for page in pages.PAGES:
+        _, _, table = page.read_text(encoding="utf-8").partition("| what you see | why |")
+        for row in table.split("\n\n")[0].splitlines():
+            for text in re.findall("`([^`]+ [^`]+)`", row.split(" | ")[0]):
+                yield pytest.param(text, id=f"{page.name}: {text}")
+
+
+@pytest.mark.parametrize("text", [*seen()])
+def test_what_pages_say_that_one_sees_are_texts_of_the_code(text):
+    assert is_of_the_code(text)
 
 
 def test_symptoms_are_many_and_stand_once():

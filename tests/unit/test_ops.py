@@ -113,6 +113,9 @@ def test_systemd_understands_the_unit(tmp_path):
     assert said == []
     assert "ExecStart=/opt/integrator/bin/integrator --channel " in text
     assert re.search(r"RestartPreventExitStatus=2 3$", text, re.MULTILINE)
+    assert re.search(
+        r"^Restart=on-failure\nRestartSec=15$", text, re.MULTILINE
+    )  # a standby ends with 5, and tries again
     assert "\nKillMode=mixed\n" in text  # Spark's Python workers end on SIGTERM at once, in the middle of a cycle
     [cache] = re.findall(r"^Environment=NUMBA_CACHE_DIR=/var/cache/(.*)$", text, re.MULTILINE)
     assert f"\nCacheDirectory={cache}\n" in text
