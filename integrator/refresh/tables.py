@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
 from integrator import schema
+from integrator.channel.paths import is_uri
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import EnvironmentFault
 from integrator.schema import Column, Table
@@ -148,12 +149,15 @@ def _asked(column: Column, database: str, quote: Callable[[str], str]) -> str:
 
 def _files(spark: SparkSession, source: Snapshot, table: Table) -> DataFrame:
     path, location = source.path_of(table), source.location
+    place = (
+        path if is_uri(path) else f"file://{path}"
+    )  # else of fs.defaultFS: beside Hadoop, no disk
     options = {"mode": "FAILFAST", **_FILES.get(location.format, {}), **location.options}
     reader = spark.read.format(location.format).options(**options)
     if location.format == "json":
-        written = _names(spark, path, table)
+        written = _names(spark.read.text(place), path, table)
         reader = reader.schema(StructType([StructField(name, StringType()) for name in written]))
-    read = reader.load(path)
+    read = reader.load(place)
     known = {name.lower(): name for name in read.columns}
     absent = [column.name for column in table.columns if column.name.lower() not in known]
     if absent:
@@ -163,13 +167,13 @@ def _files(spark: SparkSession, source: Snapshot, table: Table) -> DataFrame:
     return read.select(*(f.col(f"`{known[column.name.lower()]}`").alias(column.name) for column in table.columns))
 
 
-def _names(spark: SparkSession, path: str, table: Table) -> list[str]:
-    """Return a table's columns as the first rows of JSON files call them; rows may leave out what is null.
+def _names(lines: DataFrame, path: str, table: Table) -> list[str]:
+    """Return a table's columns as the first lines of JSON files at `path` call them; rows may leave out what is null.
 
     Raises EnvironmentFault where a column has no name there, and a name no column.
     """
     found: dict[str, str] = {}
-    for row in spark.read.text(path).limit(_LOOKED_AT).collect():
+    for row in lines.limit(_LOOKED_AT).collect():
         try:
             record = json.loads(row["value"])
         except ValueError:  # written over several lines

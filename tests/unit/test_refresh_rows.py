@@ -2,14 +2,18 @@
 
 import datetime
 import json
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
+from integrator.channel.sources import SnapshotLocation
 from integrator.contracts.fragments import FILE_SUMMARY
 from integrator.errors import DataError, from_wire
 from integrator.plan import build
+from integrator.refresh import tables
 from integrator.refresh.rows import BEGINNING, Rows, fragments
+from integrator.sources.tables import Snapshot
 from tests.parts import pure
 
 STARTED = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
@@ -43,6 +47,36 @@ actions:
     except RuntimeError as error:
         raise from_wire(str(error)) or error from None
     return [json.loads(row["payload"]) for row in found if row["op"] != FILE_SUMMARY]
+
+
+TABLE = SimpleNamespace(name="t", base_name="t", schema=None, columns=())
+
+
+class Loaded(Exception):
+    """Where Spark was to read files."""
+
+
+class Reader:
+    """Spark's, which tells where it is to read."""
+
+    def format(self, _):
+        return self
+
+    def options(self, **_):
+        return self
+
+    def load(self, path):
+        raise Loaded(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [("/full/t.csv", "file:///full/t.csv"), ("file:/full/t.csv",) * 2, ("s3://bucket/full/t.csv",) * 2],
+)
+def test_files_without_a_scheme_are_on_a_disk_whatever_file_system_is_sparks_default(path, place):
+    source = Snapshot(SnapshotLocation.model_validate({"class": "snapshot", "path": path, "format": "csv"}))
+    with pytest.raises(Loaded, match=f"^{place}$"):
+        tables.frame(SimpleNamespace(read=Reader()), source, SimpleNamespace(in_source=TABLE), "")
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])

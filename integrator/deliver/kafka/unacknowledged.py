@@ -85,7 +85,7 @@ def _problems(client: AdminClient, there: Any, topics: Sequence[str]) -> Iterato
         insync, replicas = len(partition.isrs), len(partition.replicas)
         try:
             wanted = int(future.result()[_LEAST].value)
-        except KafkaException:  # without the ACL DescribeConfigs
+        except (KafkaException, KeyError):  # without the ACL DescribeConfigs, or not Apache Kafka's
             wanted = replicas
         if insync < wanted:
             yield (
