@@ -149,9 +149,7 @@ def _asked(column: Column, database: str, quote: Callable[[str], str]) -> str:
 
 def _files(spark: SparkSession, source: Snapshot, table: Table) -> DataFrame:
     path, location = source.path_of(table), source.location
-    place = (
-        path if is_uri(path) else f"file://{path}"
-    )  # else of fs.defaultFS: beside Hadoop, no disk
+    place = path if is_uri(path) else f"file://{path}"  # else of fs.defaultFS: beside Hadoop, no disk
     options = {"mode": "FAILFAST", **_FILES.get(location.format, {}), **location.options}
     reader = spark.read.format(location.format).options(**options)
     if location.format == "json":
