@@ -35,7 +35,9 @@ def run(
     """
     drafts.refuse_existing(channel)
     draft = read(file)
-    draft.tables.append({"file": definitions, "sql_dialect": sql_dialect})
+    draft.tables.append(
+        {"file": definitions} | ({"sql_dialect": sql_dialect} if tables.is_sql(str(definitions)) else {})
+    )
     topic = draft.kafka.get("Kafka_Default_Topic", "")
     if _SCHEMA in topic and not all(table.schema for table in tables.read(str(definitions), sql_dialect).tables):
         draft.report.todo(
