@@ -7,6 +7,7 @@ each key that has no counterpart is named, with the reason.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,12 @@ def read(file: Path) -> Draft:
         found = found["connectionConfiguration"]
     if not isinstance(found, dict) or "bootstrap_servers" not in found:
         raise ConfigurationError(f"{file}: is no configuration of destination-kafka: it has no bootstrap_servers")
+    return draft_of(found)
+
+
+def draft_of(options: Mapping[str, Any]) -> Draft:
+    """Return what the options of a configuration say."""
+    found = dict(options)
     draft = Draft("airbyte", "a configuration of Airbyte's Kafka destination")
     draft.remarks.append("The messages of a source connector (airbyte … read), a file for each run.")
     draft.source = {"class": "files", "path": "changes", "dialect": "airbyte"}
