@@ -4,8 +4,11 @@ import io
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -329,6 +332,23 @@ def test_options_make_a_channel(more, fmt, keys, tmp_path):
 def test_a_registry_and_its_formats_go_together(more, said, tmp_path):
     with pytest.raises(ConfigurationError, match=said):
         made_of(more, tmp_path)
+
+
+def test_the_entry_point_of_the_page_writes_the_specification():
+    page = (ROOT / "docs" / "howto" / "airbyte-destination.md").read_text()
+    [entry] = re.findall(r"ENTRYPOINT (.+)", page)
+    [named] = re.findall(r'AIRBYTE_ENTRYPOINT="(.+)"', page)
+    python, program, *words = json.loads(entry)
+    assert named.split() == [python, program, *words]
+    command = [sys.executable, str(ROOT / Path(program).name), *words, "spec"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["spec"] == specification()
+
+
+def test_the_configuration_of_the_page_is_accepted():
+    page = (ROOT / "docs" / "howto" / "airbyte-destination.md").read_text()
+    [text] = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert options.checked(json.loads(text), "page")["topic_pattern"] == "{namespace}.{stream}"
 
 
 def test_kinds_of_errors_are_failure_types():

@@ -84,6 +84,16 @@ def test_topics_are_called_as_airbyte_calls_them(run, tmp_path):
     assert "{namespace} is empty in topics of tables whose definitions name no schema" in printed
 
 
+def test_a_catalog_defines_the_streams(run, tmp_path):
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}}}
+    configured = {"stream": {"name": "My Orders!", "namespace": "s", "json_schema": schema}, "primary_key": [["id"]]}
+    (tmp_path / "catalog.json").write_text(json.dumps({"streams": [configured]}))
+    code, printed, file = run({**COMMON, "topic_pattern": "{namespace}_{stream}"}, tmp_path / "catalog.json")
+    assert code == 0, printed
+    [table] = plan.build(str(file), "UTC").recipe.tables
+    assert (table.topic, table.table.name, table.whole_events) == ("s_My_Orders_", "my_orders", True)
+
+
 @pytest.mark.parametrize(
     ("text", "said"), [("{", "is no JSON"), ("{}", "no bootstrap_servers"), ("[]", "no bootstrap_servers")]
 )
