@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from integrator.cli import as_json
 from integrator.errors import DataError
 from integrator.plan import build
 from tests.parts import pure
@@ -102,3 +103,5 @@ def test_the_plan_of_whole_events_remarks_no_key(tmp_path):
     assert [[field.source for field in table.fields] for table in made.recipe.tables] == [
         ["\0event", "\0event time"]
     ] * 2
+    [shown] = json.loads(as_json.plan(made, ["orders"]))["tables"]
+    assert [column["name"] for column in shown["columns"]] == ["event", "event time"]
