@@ -23,6 +23,8 @@ FILE = "standard input"
 _OTHERS = ("LOG", "SPEC", "CONNECTION_STATUS", "CATALOG", "CONTROL", "DESTINATION_CATALOG")
 _TYPES = ("RECORD", "STATE", "TRACE", *_OTHERS)
 _STATUS = "STREAM_STATUS"
+_FILES = ("file_reference", "file")
+"""What a record has beside its data where a file is transferred, by the protocol and by earlier platforms."""
 
 
 @dataclass(frozen=True)
@@ -91,17 +93,9 @@ def _streams(
 ) -> tuple[Ints, list[Descriptor]]:
     """Return of each line the place of its record's stream in the list, -1 where it has no record; and the list."""
     at = np.flatnonzero(kinds.are("RECORD"))
-    record = (
-        objects.take(at).inner("record", EXPECTED).required("a record").find("stream", "namespace", "file_reference")
-    )
+    record = objects.take(at).inner("record", EXPECTED).required("a record").find("stream", "namespace", *_FILES)
     where = Where.of(record)
-    files = record.has("file_reference") & ~record.slices("file_reference").nulls(record.document.text)
-    if files.any():
-        place = where.place(int(np.flatnonzero(files)[0]))
-        raise ConfigurationError(
-            f"{place}: the record has a file_reference, and files are not transferred into topics; have the stream "
-            "without files"
-        )
+    _check_files(record, where)
     names, spaces = record.labels("stream"), record.labels("namespace")
     pairs = (names.codes.astype(np.int64) + 1) * (len(spaces.texts) + 1) + spaces.codes + 1
     _, first, codes = np.unique(pairs, return_index=True, return_inverse=True)
@@ -115,6 +109,17 @@ def _streams(
     of_line = np.full(len(objects), -1, np.int64)
     of_line[at] = codes
     return of_line, found
+
+
+def _check_files(record: Objects, where: Where) -> None:
+    """Raise ConfigurationError for the first record that comes with a file."""
+    for name in _FILES:
+        given = np.flatnonzero(record.has(name) & ~record.slices(name).nulls(record.document.text))
+        if len(given):
+            raise ConfigurationError(
+                f"{where.place(int(given[0]))}: the record has a {name}, and files are not transferred into topics; "
+                "have the stream without files"
+            )
 
 
 def _unknown(stream: Descriptor, streams: AbstractSet[Descriptor]) -> str:

@@ -87,6 +87,7 @@ WRONG = [
     ('{"type":"RECORD"}', "expected a record"),
     ('{"type":"STATE"}', "expected a state"),
     (record(file_reference={"staging_file_url": "/x"}), "the record has a file_reference"),
+    (record(file={"file_url": "/x"}), "the record has a file, and files are not"),
 ]  # fmt: skip
 
 
