@@ -17,7 +17,7 @@ import structlog
 from integrator.airbyte.catalog import Descriptor
 from integrator.airbyte.lines import FILE, Passed, Records, classified
 from integrator.airbyte.states import States
-from integrator.errors import Defect, Fault, IntegratorError, Place, PublicDataError
+from integrator.errors import Defect, EnvironmentFault, Fault, IntegratorError, Place, PublicDataError
 from integrator.sources.contract import Feed
 from integrator.sources.sockets.spool import PATTERN, Spool, number_of
 
@@ -96,6 +96,11 @@ class Intake(Feed):
             self.is_done = not self._stopping.is_set()
         except IntegratorError as error:
             self.error = error
+        except OSError as error:
+            self.error = EnvironmentFault(
+                f"{self._directory}: records of standard input cannot be kept there: {error}; make room, have another "
+                "directory as TMPDIR, or lower buffer_bytes"
+            )
         except Exception as error:  # noqa: BLE001 - raised where the run ends
             self.error = Defect.of(error, FILE)
         if self._passed:

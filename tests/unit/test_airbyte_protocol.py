@@ -365,6 +365,13 @@ def test_kinds_of_errors_are_failure_types():
     }
 
 
+def test_errors_name_the_options_of_the_destination():
+    out = io.BytesIO()
+    Messages(out).status("no broker answers: mend Kafka_Brokers, or Create_Topics.Replication_Factor")
+    text = json.loads(out.getvalue())["connectionStatus"]["message"]
+    assert text == "no broker answers: mend bootstrap_servers, or create_topics.topic_replication_factor"
+
+
 def test_values_of_rows_are_not_what_users_see_first():
     out = io.BytesIO()
     Messages(out).error(DataError("column x: 'pl4nted' is no integer"))
