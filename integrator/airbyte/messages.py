@@ -37,6 +37,8 @@ _OPTIONS = {
 }
 """The options from which settings of the channel are made, which errors name."""
 _SETTINGS = re.compile(rf"\b({'|'.join(_OPTIONS)})\b")
+_PLACE = re.compile(r"\S*/spool/\d+\.stdin\.(\d+)\.jsonl:(\d+)")
+"""Where a record is in a segment of the spool, whose name has the number of its first record."""
 _OF_DATA = "a record was refused: its reason, with its values, is in internal_message and in the log"
 
 
@@ -57,8 +59,9 @@ class Messages:
         self.line(json.dumps({"type": kind, name: body}, ensure_ascii=False).encode() + b"\n")
 
     def _text(self, text: str) -> str:
-        """Return a text without secrets, in which settings have the names of the options that made them."""
-        return _SETTINGS.sub(lambda found: _OPTIONS[found[1]], self._secrets.mask(text))
+        """Return a text without secrets, in which settings have the names of options, and records their numbers."""
+        placed = _PLACE.sub(lambda found: f"record {int(found[1]) + int(found[2]) - 1} of standard input", text)
+        return _SETTINGS.sub(lambda found: _OPTIONS[found[1]], self._secrets.mask(placed))
 
     def spec(self, specification: Mapping[str, Any]) -> None:
         """Write what the destination is and how it is configured."""

@@ -97,7 +97,7 @@ def test_rows_with_schemas_have_the_columns_of_the_catalog(broker, tmp_path, nam
     more = {"message_format": "CONNECT", "message_key": "PRIMARY_KEY"}
     words = airbyte.files(tmp_path, airbyte.options(broker.servers, f"{name}_{{stream}}", **more), streams()[:1])
     new = record("My Orders!", "sales", '{"id":4,"note":"n","extra":"new"}')
-    given = [record("My Orders!", "sales", CDC.replace(',"_ab_cdc_updated_at"', ',"_ab_cdc_other"')), new]
+    given = [record("My Orders!", "sales", CDC), new]
     code, out, _ = airbyte.called("write", *words, given="".join(f"{line}\n" for line in given).encode())
     assert code == 0, "".join(out)
     found = [

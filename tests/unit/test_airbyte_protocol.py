@@ -370,6 +370,9 @@ def test_errors_name_the_options_of_the_destination():
     Messages(out).status("no broker answers: mend Kafka_Brokers, or Create_Topics.Replication_Factor")
     text = json.loads(out.getvalue())["connectionStatus"]["message"]
     assert text == "no broker answers: mend bootstrap_servers, or create_topics.topic_replication_factor"
+    Messages(out).log("error", "/tmp/x/spool/000000000002.stdin.41.jsonl:3: table t, column id: 'x' is no integer")
+    text = json.loads(out.getvalue().splitlines()[1])["log"]["message"]
+    assert text == "record 43 of standard input: table t, column id: 'x' is no integer"
 
 
 def test_values_of_rows_are_not_what_users_see_first():
