@@ -16,6 +16,17 @@ _FORMATS = ("JSON", "PAYLOAD")
 """JSON without a schema: nothing says beforehand which members an object has."""
 
 
+def notes_of_events(scope: ChannelScope) -> Iterator[str]:
+    """Yield that events would be as they came if the dialect was named that has them."""
+    dialect, envelope = getattr(scope.channel.locations[scope.cap_loc], "dialect", ""), scope.layout.envelope
+    having = [name for name, one in DIALECTS.items() if envelope and one.events_for == envelope]
+    if dialect == "auto" and having:
+        yield (
+            f"Envelope {envelope} with dialect auto: the data of messages is made of the tables' columns; to have "
+            f"events of {having[0]} as they came, write dialect: {having[0]} at the source"
+        )
+
+
 def has_whole_events(scope: ChannelScope) -> bool:
     """Return whether the records of the source have events for the envelope, in a format that can have any."""
     dialect = getattr(scope.channel.locations[scope.cap_loc], "dialect", "")

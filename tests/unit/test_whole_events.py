@@ -96,6 +96,13 @@ def test_declared_cdc_columns_are_columns_in_other_formats(tmp_path):
     assert {name: found[name] for name in cdc} == cdc
 
 
+def test_a_plan_without_the_dialect_remarks_that_events_are_made_of_columns(tmp_path):
+    for dialect, noted in (("auto", True), ("airbyte", False), ("hvr", False)):
+        pure.recipe(tmp_path, DDL, AIRBYTE, dialect)
+        notes = build(str(tmp_path / "channel.yaml"), "UTC").notes
+        assert any("write dialect: airbyte at the source" in note for note in notes) == noted
+
+
 def test_the_plan_of_whole_events_remarks_no_key(tmp_path):
     pure.recipe(tmp_path, DDL, AIRBYTE, "airbyte")
     made = build(str(tmp_path / "channel.yaml"), "UTC")
