@@ -67,7 +67,10 @@ class Read:
 
 @dataclass(frozen=True)
 class Messages:
-    """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes."""
+    """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes.
+
+    identity: of the channel's state, see `State.identity`.
+    """
 
     channel: str
     cap_loc: str
@@ -75,6 +78,7 @@ class Messages:
     timezone: str = "UTC"
     max_bytes: int = 0
     oversized: Oversized = field(default_factory=Oversized)
+    identity: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,10 @@ class Recipe:
     messages: Messages
     send: Send = field(default_factory=Send)
     tolerance: Tolerance = field(default_factory=Tolerance)
+
+    def of_state(self, identity: str) -> Recipe:
+        """Return the recipe for the channel's state of this identity."""
+        return replace(self, messages=replace(self.messages, identity=identity))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -12,6 +12,7 @@ from integrator.contracts.fragments import PresentFields
 from integrator.contracts.message_format import Options
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Field, TableRecipe, TextRules
+from integrator.contracts.whole_event import EVENT_TIME
 from integrator.encode import messages
 from integrator.encode.column_writer import Writers
 from integrator.encode.envelopes import ENVELOPES
@@ -40,6 +41,7 @@ def row_program_of(table: TableRecipe, unnamed: TableRecipe, channel: Recipe) ->
     key = table.key if layout.envelope else ()
     keys = {column.name for column in table.message_key.columns}
     keys |= {field.name for field in table.fields if field.column in key}
+    keys |= {EVENT_TIME.name} if table.whole_events else set()
     computed = tuple(
         replace(field, type=_of_any_length(field.type)) if is_own and field.type == types[field.source or ""] else field
         for field, is_own in zip(table.fields, own, strict=True)

@@ -14,6 +14,7 @@ from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import image_columns, with_image
 from integrator.formats import FORMATS
 from integrator.formats.contract import Format, Frame
+from integrator.formats.json_object import AS_THEY_ARE
 from integrator.formats.keys import KEYS, SchemaType, key_options
 from integrator.formats.records import ByColumn, Encoder
 from integrator.schema import Column
@@ -98,10 +99,12 @@ def image_format(table: TableRecipe, recipe: Recipe) -> ImageFormat | None:
     by_column = format_of(layout).by_column
     if not layout.envelope or by_column is None:
         return None
+    if table.whole_events:
+        return ImageFormat(AS_THEY_ARE, image_columns(table.fields[:1]), options_of(table, recipe))
     envelope = ENVELOPES[layout.envelope]
     around = envelope.columns(with_image(table), recipe.messages.channel, format_of(layout))
     options = by_column.image_options(around, options_of(table, recipe))
-    return ImageFormat(by_column.images or by_column, image_columns((*table.fields, *envelope.image_fields)), options)
+    return ImageFormat(by_column.images or by_column, image_columns((*table.fields, *envelope.added(table))), options)
 
 
 def value_encoder(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> Encoder:

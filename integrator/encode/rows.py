@@ -153,7 +153,7 @@ class RowMaker:
     def _with_images(self, changes: ChangeBatch, columns: Columns, found: Events) -> Columns:
         """Return the fields of images, and the encoded images. Raises DataError."""
         envelope = ENVELOPES[self._layout.envelope]
-        values, missing = {**columns.values, **envelope.image_values(changes)}, columns.missing
+        values, missing = {**envelope.image_values(changes), **columns.values}, columns.missing
         if envelope.placeholder is not None:
             after = np.zeros(len(changes), bool)
             after[found.after[found.after >= 0]] = True

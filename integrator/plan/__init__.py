@@ -53,7 +53,8 @@ from integrator.plan.source import (
 )
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
-from integrator.plan.topic import check_partitions
+from integrator.plan.topic import check_partitions, notes_of_shared_topics
+from integrator.plan.whole_event import notes_of_events
 from integrator.schema import Table
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
@@ -233,5 +234,7 @@ def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:
     yield from kafka_access.access_notes(ends.settings.producer)
     yield from notes_of(channel, ends.kafka)
     yield from notes_of_deletes(tables)
+    yield from notes_of_events(ends.scope)
+    yield from notes_of_shared_topics(ends.kafka, tables)
     yield from notes_of_partitions(tables, channel.locations[ends.scope.cap_loc].group)
     yield from notes_of_compaction(ends.kafka, tables)

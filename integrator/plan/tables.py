@@ -26,6 +26,7 @@ from integrator.plan.parameters import ChannelScope, ColumnParameters, TableScop
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
 from integrator.plan.tombstones import Keys, tombstones_of
 from integrator.plan.topic import topic_of
+from integrator.plan.whole_event import has_whole_events, with_whole_events
 from integrator.schema import Bytes, Column, Table
 from integrator.transform.coerce import TYPES
 
@@ -38,18 +39,26 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     fields = fields_of(table, given.kafka.columns, _rules(given, coercion), scope)
     keys = _keys_of(given, table, fields)
     strategies |= _strategies(given, keys.key.serializer)
-    if not keys.own:
-        scope.notes.append(_keyless(keys.table))
     made = _recipe(given, keys, coercion)
+    if has_whole_events(scope):
+        made = with_whole_events(made)
+    if not keys.own and not made.whole_events:
+        scope.notes.append(_keyless(keys.table))
     if not scope.channel.errors.log_messages:
         made = replace(made, masked=_masked(made))
     _check_supported(scope, made, _made_at(given.kafka.columns))
-    if not made.distribution_key and not all(field.extra for field in fields):
-        scope.problems.add(scope.definition(table.name), _NO_KEY, table.name)
+    if not made.distribution_key and not made.whole_events and not (fields and all(field.extra for field in fields)):
+        scope.problems.add(scope.definition(table.name), _NO_KEY if table.columns else _NO_COLUMNS, table.name)
     return made if len(scope.problems) == before else None
 
 
 _NO_KEY = "none of its columns can be its key; give it one, {action: ColumnProperties, Name: …, Key: true}"
+
+
+_NO_COLUMNS = (
+    "its definition has no columns; define some, or have whole events as they came: in the envelope of the source's "
+    "own dialect, in JSON without a schema"
+)
 
 
 def _rules(given: TableScope, coercion: Coercion) -> Rules:

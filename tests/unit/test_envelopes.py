@@ -10,6 +10,7 @@ from integrator.contracts.fragments import PresentFields
 from integrator.decode.contract import Reading
 from integrator.encode import messages
 from integrator.errors import ConfigurationError, DataError
+from integrator.run.state.directory import State
 from tests.parts import pure
 
 pytestmark = pytest.mark.fast
@@ -174,6 +175,20 @@ def test_airbyte(tmp_path):
     assert len({key for key, _ in messages}) == len(messages)
     assert sent(tmp_path, "Envelope: AIRBYTE", *LIFE)[0] == messages  # I2: the uuid is made of the position
     assert not_sent == {"op 5 in envelope AIRBYTE": 1}
+
+
+def test_uuids_of_rows_are_those_of_the_channels_state(tmp_path):
+    """Two connections have the same channel, files and lines; a state that is restored goes on with its own uuids."""
+    made = pure.recipe(tmp_path, DDL, "  - {action: FileFormat, Envelope: AIRBYTE}\n")
+    file = pure.hvr(tmp_path, *LIFE[:1])
+    one, other = (State(str(tmp_path / name)) for name in ("one", "other"))
+    for state in (one, other):
+        state.make()
+    keys = [
+        pure.messages(made.of_state(identity), file)[0].key
+        for identity in (one.identity(), one.identity(), other.identity())
+    ]
+    assert keys[0] == keys[1] != keys[2]
 
 
 TIMEKEY = """

@@ -142,7 +142,26 @@ def through_topic(properties: dict[str, str], topic: str) -> float:
     _, there = connected(properties)
     if topic not in there.topics:
         raise EnvironmentFault(f"the test topic {topic} is not there; create it, or name one that is there")
-    begun, mark, failed = time.monotonic(), uuid.uuid4().bytes, []
+    begun, mark = time.monotonic(), uuid.uuid4().bytes
+    place = send(properties, topic, b"integrator check", mark)
+    access = client_settings(client_properties(properties))
+    settings: dict[str, Any] = {**QUIET, **access, "group.id": "integrator-check"}
+    consumer = Consumer(settings | {"enable.auto.commit": False})
+    try:
+        consumer.assign([place])
+        came, reason = _first(consumer)
+    finally:
+        consumer.close()
+    if came != mark:
+        raise EnvironmentFault(
+            f"the message sent to the test topic {topic} cannot be read back: {reason}; our user needs the ACL Read"
+        )
+    return time.monotonic() - begun
+
+
+def send(properties: dict[str, str], topic: str, key: bytes, value: bytes) -> TopicPartition:
+    """Send a message to a test topic; return where it is. Raises EnvironmentFault if it is not acknowledged."""
+    failed: list[str] = []
     producer = Producer({**QUIET, **client_settings(properties), "message.timeout.ms": str(int(TIMEOUT_S * 1000))})
     places: list[tuple[int, int]] = []
 
@@ -152,24 +171,12 @@ def through_topic(properties: dict[str, str], topic: str) -> float:
         else:
             places.append((message.partition(), message.offset()))
 
-    producer.produce(topic, key=b"integrator check", value=mark, on_delivery=delivered)
+    producer.produce(topic, key=key, value=value, on_delivery=delivered)
     left = producer.flush(TIMEOUT_S + 1)
     if failed or left or not places:
         why = with_remedy(failed[0] if failed else f"not acknowledged within {TIMEOUT_S:.0f} s")
         raise EnvironmentFault(f"the test topic {topic} takes no message: {why}")
-    access = client_settings(client_properties(properties))
-    settings: dict[str, Any] = {**QUIET, **access, "group.id": "integrator-check"}
-    consumer = Consumer(settings | {"enable.auto.commit": False})
-    try:
-        consumer.assign([TopicPartition(topic, *places[0])])
-        came, reason = _first(consumer)
-    finally:
-        consumer.close()
-    if came != mark:
-        raise EnvironmentFault(
-            f"the message sent to the test topic {topic} cannot be read back: {reason}; our user needs the ACL Read"
-        )
-    return time.monotonic() - begun
+    return TopicPartition(topic, *places[0])
 
 
 def _first(consumer: Consumer) -> tuple[bytes | None, str]:

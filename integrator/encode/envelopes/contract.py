@@ -32,7 +32,8 @@ class Envelope:
     delete and an insert. key: the serializer of the message key where the channel names none; key_expression: its text,
     where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
     without value, unless the channel sets otherwise. has_before: it has the before images of updates. image_fields:
-    what images have beside the table's fields; image_values: these of change rows. placeholder: what an after image has
+    what images have beside the table's fields, unless it has one of the name; image_values: these of change rows.
+    placeholder: what an after image has
     for a missing value of a type, None where there is nothing for that, and a before image has null; without it,
     missing values are as the format has them.
     """
@@ -49,6 +50,11 @@ class Envelope:
     image_fields: tuple[Field, ...] = ()
     image_values: Callable[[ChangeBatch], Arrays] = lambda _changes: {}
     placeholder: Callable[[Type], pa.Scalar | None] | None = None
+
+    def added(self, table: TableRecipe) -> tuple[Field, ...]:
+        """Return what the images of a table have beside its fields."""
+        own = {field.name for field in table.fields}
+        return tuple(field for field in self.image_fields if field.name not in own)
 
 
 def with_image(table: TableRecipe) -> TableRecipe:
