@@ -45,6 +45,10 @@ class Options:
     page_size: int = 1024 * 1024
     array: bool = False
     """Messages are Avro arrays of the record."""
+    zeros: bool = True
+    """Whether NOT NULL columns have a zero default in Avro, as HVR has it; Debezium has none."""
+    version: int = 0
+    """The version that Connect's schema of the message has, if it has one."""
     encoding: str = "UTF-8"
     newlines: Literal["", "UNIX", "DOS"] = ""
     compress: Literal["", "GZIP", "LZ4"] = ""

@@ -123,6 +123,7 @@ class TableRecipe:
     in_database: the schema and the name that records of the table have, and its partitions.
     added: columns that came while the channel ran, each with the number of the file and the line that has it first.
     masked: columns whose values are in no log and no error, for the channel does not send them as they are.
+    value_record, key_record: the names of records in schemas, where the channel gives them.
     keyless: neither the definition nor the channel gives a key, and `key` is all columns that may be in one.
     """
 
@@ -149,6 +150,8 @@ class TableRecipe:
     keyless: bool = False
     in_database: tuple[str | None, str, tuple[str, ...]] | None = None
     masked: tuple[str, ...] = ()
+    value_record: str = ""
+    key_record: str = ""
 
     @property
     def operations(self) -> tuple[int, ...]:

@@ -53,7 +53,8 @@ class RowProgram:
     recipe: what is computed of the rows. given: its columns, each with the table's column that it is. columns, options:
     of the message. missing: what becomes of a missing value; empty where the program cannot express such. Formats that
     leave members out have them in the order of the table's fields, as shapes do. reads: the columns that the recipe and
-    keys are made of. placeholders: what after images have for a missing value, by column.
+    keys are made of. placeholders: what after images have for a missing value, by column; absent: what before images
+    have for one that may not be null, None where there is nothing.
     """
 
     recipe: TableRecipe
@@ -65,6 +66,7 @@ class RowProgram:
     missing: MissingAs
     reads: frozenset[str]
     placeholders: Mapping[str, pa.Scalar]
+    absent: Mapping[str, pa.Scalar | None]
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -92,6 +94,8 @@ class RowProgram:
             return False
         if self.missing != "null before":
             return True
+        if any(name in self.absent and self.absent[name] is None for name in absent):
+            return False
         return all(name in self.placeholders or not (gone[name] & ~before).any() for name in absent)
 
 

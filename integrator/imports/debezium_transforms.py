@@ -7,7 +7,7 @@ https://debezium.io/documentation/reference/stable/transformations/.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from integrator.errors import ConfigurationError
 from integrator.imports import debezium_flat
@@ -74,7 +74,7 @@ def import_transforms(
                 chain.routers.append(router(key, regex, new, predicate, draft))
             case "ByLogicalTableRouter":
                 regex, new = given.get("topic.regex", ""), given.get("topic.replacement", "")
-                chain.routers.append(router(key, regex, new, predicate, draft))
+                chain.routers.append(replace(router(key, regex, new, predicate, draft), logical=True))
                 if given.get("key.enforce.uniqueness", "true").lower() == "true":
                     draft.report.todo(f"{key}: {_UNIQUE.format(given.get('key.field.name', _TABLE_FIELD))}")
             case "ValueToKey" if chain.flat and tables.known:

@@ -170,6 +170,8 @@ def _options(kind: str, mode: JsonMode, values: FileFormat, location: KafkaLocat
         block_compress=values.BlockCompress if values.BlockCompress is not None else _DEFAULT_BLOCKS.get(kind, "NONE"),
         parquet_version=values.ParquetVersion,
         page_size=values.PageSize,
+        zeros=values.Envelope != "DEBEZIUM",
+        version=ENVELOPES[values.Envelope].version if values.Envelope else 0,
         encoding=values.Encoding,
         newlines=values.ConvertNewlinesTo or "",
         compress=values.Compress or "",

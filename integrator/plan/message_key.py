@@ -84,9 +84,6 @@ def _of_columns(
     if key_format.of_struct is not None:
         for column, why in refusals(key_format.of_struct, columns, layout.options):
             report("MessageKeySerializer", f"key column {column}, {serializer}: {why}", table.name)
-        unnamed = key_format.of_struct.record_refusal(f"{table.name}_key")
-        if unnamed:
-            report("MessageKeySerializer", f"the key's record {table.name}_key, {serializer}: {unnamed}", table.name)
     return KeyRecipe(serializer, columns=columns)
 
 

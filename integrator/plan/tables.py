@@ -23,6 +23,7 @@ from integrator.plan.identity import in_database
 from integrator.plan.keys import distribution_key, explicit_key, implicit_key
 from integrator.plan.message_key import headers_of, key_of
 from integrator.plan.parameters import ChannelScope, ColumnParameters, TableScope
+from integrator.plan.record_names import check_record_names, record_name
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
 from integrator.plan.tombstones import Keys, tombstones_of
 from integrator.plan.topic import topic_of
@@ -43,7 +44,7 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     made = _recipe(given, keys, coercion)
     if not scope.channel.errors.log_messages:
         made = replace(made, masked=_masked(made))
-    _check_supported(scope, made, _made_at(given.kafka.columns))
+    _check_supported(given, made, _made_at(given.kafka.columns))
     if not made.distribution_key and not all(field.extra for field in fields):
         scope.problems.add(scope.definition(table.name), _NO_KEY, table.name)
     return made if len(scope.problems) == before else None
@@ -97,6 +98,8 @@ def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
         coercion=coercion,
         midnight_is_date=properties.TrimTime == "MIDNIGHT",
         binary=_binary(given),
+        value_record=record_name(given, named, "ValueRecordName"),
+        key_record=record_name(given, named, "KeyRecordName"),
     )
 
 
@@ -174,19 +177,17 @@ def _style(columns: ColumnParameters) -> str:
     return "SoftDelete" if any(column.values.SoftDelete for column in columns.values()) else "Standard"
 
 
-def _check_supported(scope: ChannelScope, table: TableRecipe, places: Mapping[str, Path_]) -> None:
+def _check_supported(given: TableScope, table: TableRecipe, places: Mapping[str, Path_]) -> None:
     """Add a problem for what the format cannot write, with a remedy. places: of columns that actions make."""
-    fmt, layout, name = format_of(scope.layout), scope.layout, table.table.name
+    scope, name = given.scope, table.table.name
+    fmt, layout = format_of(scope.layout), scope.layout
     probe = Recipe(Read(), (table,), Messages(scope.channel.channel, scope.cap_loc, layout))
     columns, options = messages.columns(table, probe, PresentFields()), messages.options_of(table, probe)
 
     def report(reason: str | Reason, column: str = "") -> None:
         scope.problems.add(places.get(column, scope.definition(name)), reason, name)
 
-    record = messages.record(table, probe)
-    unnamed = fmt.record_refusal(record)
-    if unnamed:
-        report(f"{layout.format}, record {record}: {unnamed}")
+    check_record_names(given, table, probe)
     for column, why in refusals(fmt, columns, options):
         action = f"{{action: ColumnProperties, table: {name}, Name: {column}, BaseName: …}}"
         text = f"column {column}, {layout.format}: {why}"

@@ -82,3 +82,16 @@ class Integrate(InContext):
         differs="TopicNameSuffixStrategy, the default, is <topic>-<table>-value if the topic's name does not hold the "
         "table's, else <topic>-value; HVR's own form is not published.",
     )
+    KeyRecordName: Annotated[str, Field(min_length=1)] | None = parameter(
+        None,
+        "The name of the record in key schemas, as a template of names of the table; by default <table>_key.",
+        example='"{hvr_schema}.{hvr_tbl_base_name}.Key"',
+        differs="extension",
+    )
+    ValueRecordName: Annotated[str, Field(min_length=1)] | None = parameter(
+        None,
+        "The name of the record in value schemas, as a template of names of the table; by default the table's name. "
+        "What is before the last dot is the namespace.",
+        example='"{hvr_schema}.{hvr_tbl_base_name}.Value"',
+        differs="extension",
+    )
