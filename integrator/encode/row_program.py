@@ -73,6 +73,11 @@ class RowProgram:
         """The columns that are members."""
         return tuple(member.source for member in self.members if member.source)
 
+    @cached_property
+    def _unwritable(self) -> frozenset[str]:
+        """The columns whose missing values before images have nothing for."""
+        return frozenset(name for name, one in self.absent.items() if one is None)
+
     @lru_cache(maxsize=1 << 14)  # noqa: B019 - programs are kept as long as the channel's recipe
     def between(self, shape: PresentFields) -> Between:
         """Return what is between the members of rows of a shape."""
@@ -94,7 +99,7 @@ class RowProgram:
             return False
         if self.missing != "null before":
             return True
-        if any(name in self.absent and self.absent[name] is None for name in absent):
+        if not self._unwritable.isdisjoint(absent):
             return False
         return all(name in self.placeholders or not (gone[name] & ~before).any() for name in absent)
 

@@ -195,12 +195,12 @@ class RowWriter:
         lacking = [place for place, of_column in zip(of_values, gone, strict=True) if of_column is not None]
         stands = [self.programs[segment].placeholders.get(source) for segment, source in lacking]
         absent = [self.programs[segment].absent.get(source) for segment, source in lacking]
-        if not any(one is not None for one in (*stands, *absent)):
+        stands, absent = ([one for one in found if one is not None] for found in (stands, absent))
+        if not stands and not absent:
             return values
         sizes = [len(self.rows.segments[segment]) for segment, _ in of_values]
         masks = [np.zeros(size, bool) if one is None else one for one, size in zip(gone, sizes, strict=True)]
         before, missed = self._of_columns(before_images(self.rows), of_values), np.concatenate(masks)
         for found, which in ((stands, missed & ~before), (absent, missed & before)):
-            one = next((one for one in found if one is not None), None)
-            values = values if one is None else pc.if_else(pa.array(which), one, values)
+            values = pc.if_else(pa.array(which), found[0], values) if found else values
         return values

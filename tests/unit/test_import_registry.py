@@ -216,7 +216,7 @@ NAMES = [
     ({}, f"{DDL}\ncreate table public.log(what text);", ("table: orders, KeySubjectStrategy: TopicNameStrategy, KeyRecordName: ",)),
     # fields
     ({"field.name.adjustment.mode": "avro"}, 'create table public.t(id int primary key, "a-b.c" int, "1st" int);',
-     ("table: t, Name: a-b.c, BaseName: a_b_c}", "table: t, Name: \"1st\", BaseName: _1st}")),
+     ("table: t, Name: a-b.c, BaseName: a_b_c}", 'table: t, Name: "1st", BaseName: _1st}')),
     ({"field.name.adjustment.mode": "avro_unicode"}, 'create table public.t(id int primary key, "a_b" int);', ("Name: a_b, BaseName: a_u005fb}",)),
     ({"sanitize.field.names": "true"}, 'create table public.t(id int primary key, "a-b" int);', ("Name: a-b, BaseName: a_b}",)),
 ]  # fmt: skip

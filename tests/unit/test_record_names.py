@@ -45,7 +45,7 @@ def test_avro(tmp_path):
 
 
 def test_avro_in_files(tmp_path):
-    value, _ = schemas(tmp_path, "Avro: true", "", "KEY", actions=NAMED.split(", KeyRecordName")[0] + "}\n")
+    value, _ = schemas(tmp_path, "Avro: true", "", "KEY", actions=NAMED.split(", KeyRecordName", maxsplit=1)[0] + "}\n")
     assert (json.loads(value)["name"], json.loads(value)["namespace"]) == ("Value", "pure.sales.orders")
 
 
