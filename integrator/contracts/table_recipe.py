@@ -115,7 +115,8 @@ class KeyRecipe:
 class TableRecipe:
     """How the changes of one table become messages.
 
-    key: the replication key. headers: names and expressions. tombstones: a delete is followed by a message without
+    key: the replication key. headers: names and expressions; header_serializer: how their values are written, a name in
+    formats.header_values.HEADERS. tombstones: a delete is followed by a message without
     value. truncates, before_updates: they are sent, where the style sends them.
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
@@ -135,6 +136,7 @@ class TableRecipe:
     fields: tuple[Field, ...]
     message_key: KeyRecipe = field(default_factory=lambda: KeyRecipe("NONE"))
     headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    header_serializer: str = "STRING"
     tombstones: bool = False
     truncates: bool = True
     before_updates: bool = True

@@ -91,7 +91,9 @@ class RowMaker:
             return changes, columns, self._merged(changes, columns, counters)
         every = np.arange(len(changes))
         retired = np.where(mask(pc.is_in(changes.op, pa.array(TOMBSTONED, pa.int8()))), every, -1)
-        made = Rows(columns.values, columns.missing, columns.truncate, every, changes.op, every, retired)
+        alone = self._layout.alone
+        missing = {name: gone for name, gone in columns.missing.items() if not alone or name == alone}
+        made = Rows(columns.values, missing, columns.truncate, every, changes.op, every, retired)
         return changes, columns, made
 
     def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], counters: CycleCounters) -> None:

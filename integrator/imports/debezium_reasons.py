@@ -41,7 +41,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(column|datatype)\.propagate\.source\.type", "schemas do not have the database's types as parameters"),
     (r"offset\..*|config\.providers.*|.*\.storage\..*|internal\..*", "there is no Kafka Connect"),
     (r"transaction\.boundary\..*|exactly\.once\.support", "delivery: exactly_once is for each cycle"),
-    (r"header\.converter", "headers are text"),
     (_OF_CAPTURE, _CAPTURE),
 )  # fmt: skip
 """Expressions for names, and the reason."""

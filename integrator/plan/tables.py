@@ -17,6 +17,7 @@ from integrator.errors import Reason
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.names import meant
+from integrator.plan.alone import with_alone
 from integrator.plan.capture import TableParameters, capture_of
 from integrator.plan.fields import Rules, fields_of
 from integrator.plan.identity import in_database
@@ -36,7 +37,7 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     before, given = len(scope.problems), scope.of(definition)
     table = replace(definition, schema=given.kafka.properties.values.Schema or definition.schema)
     coercion = _coercion(given)
-    fields = fields_of(table, given.kafka.columns, _rules(given, coercion), scope)
+    fields = with_alone(given, table, fields_of(table, given.kafka.columns, _rules(given, coercion), scope))
     keys = _keys_of(given, table, fields)
     strategies |= _strategies(given, keys.key.serializer)
     if not keys.own:
@@ -89,6 +90,7 @@ def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
         fields=tuple(keys.fields),
         message_key=keys.key,
         headers=headers_of(integrate.values, keys.table, report),
+        header_serializer=integrate.values.MessageHeaderSerializer or "STRING",
         tombstones=tombstones_of(integrate.values, keys, scope.layout, report),
         truncates=not capture.NoTruncate,
         before_updates=not capture.NoBeforeUpdate,

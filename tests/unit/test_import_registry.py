@@ -242,3 +242,39 @@ def test_names_that_cannot_be_followed(more, ddl, said, tmp_path, capsys):
     _, code = imports.of_debezium(tmp_path, CONFIG | more, ddl)
     assert code == 0
     assert said in "".join(capsys.readouterr())
+
+
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+VALUE = FLAT | {
+    "transforms": "u,v",
+    "transforms.u.add.headers": "op",
+    "transforms.v.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
+    "transforms.v.field": "sku",
+}
+CONVERTED = [
+    # the configuration, what the channel has, and what the report says
+    (VALUE | {"value.converter": TEXT}, '{action: FileFormat, Text: "{sku}"}', ""),
+    (VALUE | {"value.converter": TEXT, "value.converter.converter.encoding": "iso-8859-1"}, 'Text: "{sku}", Encoding: ISO-8859-1}', ""),
+    (VALUE | {"value.converter": TEXT, "value.converter.converter.encoding": "KOI8-R"}, 'Text: "{sku}"}', "converter.encoding=KOI8-R: there are UTF-8, US-ASCII"),
+    (VALUE | {"value.converter": BYTES, "transforms.v.field": "photo"}, "{action: FileFormat, Bytes: photo}", ""),
+    (VALUE, "ValueSubjectStrategy", "ExtractField$Value is followed only with StringConverter and ByteArrayConverter, of flattened rows"),
+    (FLAT | {"value.converter": TEXT}, "JsonMode: PAYLOAD", "what StringConverter makes of structs (Struct{id=1}) is not there"),
+    ({"value.converter": BYTES}, "JsonMode: PAYLOAD, Envelope: DEBEZIUM", "what ByteArrayConverter makes of structs (Struct{id=1}) is not there"),
+    (VALUE | {"value.converter": TEXT, "header.converter": SIMPLE}, 'MessageHeaders: "__op=', ""),
+    (VALUE | {"value.converter": TEXT, "header.converter": JSON}, "MessageHeaderSerializer: CONNECT", ""),
+    (VALUE | {"value.converter": TEXT, "header.converter": JSON, "header.converter.schemas.enable": "false"}, "MessageHeaderSerializer: CONNECT_PAYLOAD", ""),
+    (VALUE | {"value.converter": TEXT, "header.converter": "x.Y"}, "MessageHeaders", "header.converter: Y is not there: headers are text"),
+    ({"header.converter": JSON}, "ValueSubjectStrategy", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "wanted", "said"), CONVERTED)
+def test_converters_of_single_values_and_of_headers(more, wanted, said, tmp_path, capsys):
+    ddl = "create table public.orders(id int primary key, sku text, photo bytea);"
+    channel, code = imports.of_debezium(tmp_path, CONFIG | {"key.converter": JSON} | more, ddl)
+    printed = "".join(capsys.readouterr())
+    assert code == 0, printed
+    assert wanted in channel
+    assert said in printed
+    assert "header.converter" not in printed or said.startswith("header.converter")

@@ -17,6 +17,8 @@ Serializer = Literal[
     "KAFKA_JSON_SCHEMA_COLUMN", "CONNECT_SCHEMA_COLUMN", "CONNECT_PAYLOAD_COLUMN",
 ]  # fmt: skip
 
+HeaderSerializer = Literal["STRING", "CONNECT", "CONNECT_PAYLOAD", "BYTES"]
+
 
 class Integrate(InContext):
     """How changes are integrated."""
@@ -64,6 +66,14 @@ class Integrate(InContext):
         "Headers of each message: name=template;name=template.",
         example='"tx={hvr_tx_seq};op={hvr_op}"',
         differs="In all formats, not only with a registry. A bundle has the headers of its last row.",
+    )
+    MessageHeaderSerializer: HeaderSerializer | None = parameter(
+        None,
+        "How the values of headers are written. STRING, the default: their text, as Connect's SimpleHeaderConverter "
+        "and StringConverter have it of text, whole numbers and booleans; CONNECT and CONNECT_PAYLOAD: with their "
+        "types, in Connect JSON with and without schema; BYTES: the bytes of a column, as they are.",
+        example="CONNECT",
+        differs="extension",
     )
     OnDeleteSendTombstone: bool | None = parameter(
         None,
