@@ -17,6 +17,11 @@ from integrator.imports.debezium_transforms import Chain
 from integrator.imports.draft import Draft
 from integrator.schema import Bytes, Column, Decimal, Interval, String
 
+_REFUSED = (
+    "; under BACKWARD, a registry that has the connector's schema refuses ours: set the subject's compatibility to "
+    "NONE, or write to another topic"
+)
+
 
 def import_format(config: Config, chain: Chain, tables: Tables, draft: Draft) -> None:
     """Set the format of values and keys."""
@@ -65,7 +70,7 @@ def _take_values(config: Config, kind: str, chain: Chain, tables: Tables, draft:
     for table in tables.tables:
         for column in table.columns:
             for otherwise in _otherwise(column):
-                draft.report.differ(otherwise, f"{table.name}.{column.name}")
+                draft.report.differ(otherwise + ("" if json else _REFUSED), f"{table.name}.{column.name}")
     _take_times(config, chain, draft)
     match config.get("binary.handling.mode", default="bytes").lower():
         case "hex" if blobs or not tables.known:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from integrator import schema
+from integrator.contracts.operations import DELETE, STYLES
 from integrator.contracts.table_recipe import Field
 from integrator.expressions.parse import as_text, parse
 from integrator.expressions.parts import ColumnValue
@@ -16,11 +19,16 @@ from integrator.schema import Table
 _NO_VALUE = "where {} is null, a message of table {} has no value: in a compacted topic, that deletes its key"
 
 
-def with_alone(given: TableScope, table: Table, fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Return the fields, with that of the messages' text among them; what cannot be a message is reported."""
+def with_alone(given: TableScope, table: Table, fields: tuple[Field, ...], style: str) -> tuple[Field, ...]:
+    """Return the fields, with that of the messages' text among them; what cannot be a message is reported.
+
+    Where the style sends no rows of deletes, no text is made of them: their tombstones may have the key alone.
+    """
     values = given.scope.file_format.values
     if values.Text is not None:
-        return (*fields, *_text(given, table, values.Text))
+        sent = STYLES[style]
+        of_text = _text(given, table, values.Text)
+        return (*fields, *(replace(field, operations=() if DELETE in sent else sent) for field in of_text))
     if values.Bytes is not None:
         _check_bytes(given, fields, values.Bytes)
     return fields

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from integrator.errors import ConfigurationError
+from integrator.errors import ConfigurationError, DataError
 from tests.parts import java, pure
 
 pytestmark = pytest.mark.fast
@@ -59,11 +59,21 @@ def test_bytes(tmp_path):
 
 def test_a_message_of_one_value_has_the_key_of_its_row(tmp_path):
     more = "  - {action: Integrate, MessageKeySerializer: CONNECT_PAYLOAD, MessageHeaders: 'v={id}', OnDeleteSendTombstone: true}\n"
-    found = sent(tmp_path, "Text: '{v}'", ONE, ONE | {"hvr_op": 0}, more=more)
+    found = sent(tmp_path, "Text: '{v}'", ONE, {"hvr_op": 0, "id": 1}, more=more)
     assert [(json.loads(message.key), message.value, message.headers) for message in found] == [
         ({"id": 1}, ONE["v"].encode(), {"v": b"1"}),
         ({"id": 1}, None, {"v": b"1"}),
     ]
+
+
+def test_a_text_needs_the_values_that_are_in_it(tmp_path):
+    with pytest.raises(
+        DataError, match=r"\{v\} is missing in the record; write \{v %\[allow_missings\]\} to let it be"
+    ):
+        sent(tmp_path, "Text: '{v}'", {"hvr_op": 2, "id": 1})
+    deleted = {"hvr_op": 0, "id": 1}
+    more = "  - {action: ColumnProperties, Name: gone, Extra: true, SoftDelete: true}\n"
+    assert values(tmp_path, "Text: '{hvr_op};{id}'", deleted, more=more) == [b"0;1"]
 
 
 def test_values_without_keys(tmp_path):
