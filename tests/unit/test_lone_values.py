@@ -5,7 +5,7 @@ import json
 import pytest
 
 from integrator.errors import ConfigurationError, DataError
-from tests.parts import java, pure
+from tests.parts import connect, java, pure
 
 pytestmark = pytest.mark.fast
 
@@ -97,7 +97,7 @@ REFUSED = [
     ("Bytes: photo, BeforeUpdateColumns: o_", "", "with Bytes, a message is one value: leave it out"),
     ("Bytes: photo, Encoding: UTF-16LE", "", "Encoding belongs to Csv and Xml and Json and Text, and the format is Bytes"),
     ("Text: '{v}'", ", Kafka_Schema_Registry: 'http://x'", "with a schema registry the format is Kafka_Schema_Registry_Format: leave it out"),
-    ("Text: '{v}'", ", Kafka_Message_Bundling: THRESHOLD", "TEXT makes a file of each row"),
+    ("Text: '{v}'", ", Kafka_Message_Bundling: THRESHOLD", "TEXT makes a value of each row; use ROW"),
     ("Text: '{v}'", ", Json_Times: CONNECT", "belongs to SCHEMA_PAYLOAD, PAYLOAD, REGISTRY_JSON, REGISTRY_AVRO, AVRO_FILE, and the format is TEXT"),
 ]  # fmt: skip
 
@@ -175,3 +175,14 @@ def test_text_read_by_connects_string_converter(converter_class_path, tmp_path):
     found = values(tmp_path, "Text: '{v}'", ONE, NONE)
     read = java.values_read(converter_class_path, "storage.StringConverter", found)
     assert [text for _, _, text in read] == [ONE["v"], None]
+
+
+def test_bytes_read_by_connects_byte_array_converter(tmp_path):
+    class_path = connect.libraries()
+    if class_path is None:
+        pytest.skip("Kafka Connect needs mvn and Java")
+    more = "  - {action: Integrate, MessageHeaders: 'h={photo}', MessageHeaderSerializer: BYTES}\n"
+    found = sent(tmp_path, "Bytes: photo", ONE, NONE, more=more)
+    for header, given in ((False, [one.value for one in found]), (True, [one.headers["h"] for one in found])):
+        read = java.values_read(class_path, "converters.ByteArrayConverter", given, header=header)
+        assert [data for _, _, data in read] == [PHOTO.hex(), None]
