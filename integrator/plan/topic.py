@@ -21,6 +21,17 @@ from integrator.schema import Table
 TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 
 
+def names_of(scope: ChannelScope, table: Table) -> dict[str, str | None]:
+    """Return what substitutions are in the templates of what all messages of `table` have in common."""
+    return {
+        "hvr_tbl_name": table.name,
+        "hvr_tbl_base_name": table.base_name,
+        "hvr_schema": table.schema,
+        "hvr_cap_loc": scope.cap_loc,
+        "hvr_chn_name": scope.channel.channel,
+    }
+
+
 def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | None) -> str:
     """Return the topic of `table`: its `own` template's, which stands at `action`, or the location's."""
     as_airbyte = scope.location.Topic_Names == "AIRBYTE"
@@ -30,15 +41,8 @@ def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | N
     place: Path_ = ("locations", scope.kafka, "Kafka_Default_Topic")
     if action is not None:
         place = ("actions", action, "Topic")
-    values: dict[str, str | None] = {
-        "hvr_tbl_name": table.name,
-        "hvr_tbl_base_name": table.base_name,
-        "hvr_schema": table.schema,
-        "hvr_cap_loc": scope.cap_loc,
-        "hvr_chn_name": scope.channel.channel,
-    }
     try:
-        topic = constant_text(parse(template, table, "topic"), values)
+        topic = constant_text(parse(template, table, "topic"), names_of(scope, table))
     except ExpressionError as error:
         scope.problems.add(place, error.reason, table.name)
         return ""

@@ -18,7 +18,6 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.contracts.whole_event import EVENT_TIME
 from integrator.encode.envelopes.contract import Envelope, image, image_type
-from integrator.formats.contract import Format
 from integrator.formats.records import Arrays
 from integrator.schema import Column, Encoded, Integer, String, Timestamp, Type
 from integrator.transform.columns import Columns
@@ -36,7 +35,7 @@ _DELETES = (DELETE, BEFORE_KEY_UPDATE)
 """The second: an update of the key is a delete and an insert."""
 
 
-def columns(table: TableRecipe, _channel: str, _fmt: Format) -> tuple[Column, ...]:
+def columns(table: TableRecipe, _channel: str) -> tuple[Column, ...]:
     """Return the columns of the message."""
     return (
         Column("_airbyte_ab_id", String(36, "uuid"), nullable=False),
