@@ -63,7 +63,8 @@ def _with_table(given: str) -> str:
 Encoding = Literal["auto", "json", "avro", "protobuf", "text", "bytes"]
 
 
-def _listed(given: Any) -> Any:
+def listed(given: Any) -> Any:
+    """Return a text as a list of it, and anything else as it is."""
     return [given] if isinstance(given, str) else given
 
 
@@ -74,7 +75,7 @@ class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
     Kafka_Brokers: Annotated[list[str], Field(min_length=1)] = Field(
         description="host:port of each; the default port is 9092."
     )
-    topics: Annotated[list[Annotated[str, AfterValidator(_topic)]], BeforeValidator(_listed), Field(min_length=1)] = (
+    topics: Annotated[list[Annotated[str, AfterValidator(_topic)]], BeforeValidator(listed), Field(min_length=1)] = (
         Field(
             description="The names of topics, and regular expressions, which begin with ^ and match whole names: "
             "[shop.orders, ^shop\\.audit_.*]. Topics that come later are read from the first record there. Names that "

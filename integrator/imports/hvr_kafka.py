@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from integrator.channel.created_topics import BROKER
 from integrator.channel.locations import KafkaLocation
 from integrator.imports import registry_access
 from integrator.imports.draft import Draft
@@ -62,6 +63,7 @@ def import_kafka_location(name: str, given: dict[str, Any], brokers: str | None,
         else:
             reason = next((why for start, why in _REASONS.items() if key.startswith(start)), "no counterpart is known")
             draft.report.ignore(f"location {name}: {key}", reason)
+    kafka["Create_Topics"] = BROKER
     if any(key in properties for key in _FILES[1:]) and not kafka.keys() >= set(_FILES[1:]):
         for key in (*_FILES[1:], "Stream_Client_Private_Key_Password"):
             kafka.pop(key, None)

@@ -308,7 +308,7 @@ def test_check_connect_finds_what_would_keep_messages_away(cluster, channel, nam
 
 
 CREATED = {
-    "more replicas than brokers": ({"Replication_Factor": 4}, "Create_Topics.Replication_Factor is 4, and there are 3 brokers"),
+    "more replicas than brokers": ({"Replication_Factor": 4}, "the replication factor of Create_Topics is 4, and there are 3 brokers"),
     "fewer replicas than must be in sync": ({"Replication_Factor": 1}, "is 1, and min.insync.replicas of the brokers 2: no message would be acknowledged"),
     "a setting that is none": ({"Replication_Factor": 3, "Topic_Config": {"retention.mss": "5"}}, "cannot be created: Unknown topic config name: retention.mss; correct Create_Topics"),
     "a value that the setting does not have": ({"Replication_Factor": 3, "Topic_Config": {"cleanup.policy": "delet"}}, "Invalid value delet for configuration cleanup.policy"),
