@@ -82,7 +82,7 @@ def _counts(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _rule(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a group says, as an entry of Create_Topics has it: -1 is the brokers' number, which is the default."""
+    """Return what a group declares, as an entry of Create_Topics has it: -1 is the brokers' number, the default."""
     counts = {ours: int(given[key]) for key, ours in _COUNTS.items() if given.get(key, "-1").isdigit()}
     settings = {name: value for name, value in given.items() if name not in (*_COUNTS, *_TOPICS)}
     return counts | ({"settings": settings} if settings else {})

@@ -28,12 +28,12 @@ class Client:
         self,
         kind: int,
         properties: Mapping[str, str],
-        noticed: Callable[[str, bool], None],
+        noticed: Callable[[str, int], None],
         configure: Callable[[ctypes.CDLL, int], None] = lambda _library, _configuration: None,
     ) -> None:
         """Make a client of a kind; EnvironmentFault describes what is wrong with its properties.
 
-        noticed: is called with each error, and whether it is fatal. configure: sets what is not a property.
+        noticed: is called with each error, and its code if it is fatal, else 0. configure: sets what is not a property.
         """
         self.library = library()
         self._on_error = noticed
@@ -127,6 +127,6 @@ class Client:
                 text = ctypes.create_string_buffer(TEXT_BYTES)
                 error = self.library.rd_kafka_fatal_error(handle, text, len(text))
                 message = text.value.decode(errors="replace")
-            self._on_error(f"{message} ({self.library.rd_kafka_err2name(error).decode()})", fatal)
+            self._on_error(f"{message} ({self.library.rd_kafka_err2name(error).decode()})", error * fatal)
         except BaseException as raised:  # noqa: BLE001 - as above: a fatal error is not to be lost
             self.raise_later(raised)
