@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from integrator.channel import patterns
 from integrator.channel.access import KafkaAccess, RegistryConnection, RegistryLocation
 from integrator.channel.base import Counted, Group
+from integrator.channel.brokers import BROKERS, Brokers
 from integrator.channel.created_topics import CreateTopics
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.channel.topics import TopicsLocation
@@ -45,9 +46,7 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
 
     group: Group = Field("KAFKA", description="The location group that actions name.")
     class_: Literal["kafka"] = Field(alias="class", description="Kafka.")
-    Kafka_Brokers: Annotated[list[str], Field(min_length=1)] = Field(
-        description="host:port of each; the default port is 9092."
-    )
+    Kafka_Brokers: Brokers = Field(description=BROKERS)
     Kafka_Default_Topic: str = Field(
         "{hvr_tbl_name}",
         description="Text with {hvr_tbl_name}, {hvr_tbl_base_name}, {hvr_schema}, {hvr_cap_loc} or {hvr_chn_name}.",

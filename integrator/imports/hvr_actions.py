@@ -47,6 +47,8 @@ _REASONS = {
 _KEPT_BACK = {
     "IgnoreSessionName": "records do not name sessions, and changes of these sessions are sent",
     "Transform": "rows are sent without it; SQL changes rows (IntegrateExpression), and Restrict skips them",
+    "IntegrateConverter": "messages are sent without it; SQL changes values (IntegrateExpression)",
+    "CaptureConverter": "change files are read without it",
 }
 """What kept rows or values back, and cannot be followed."""
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from integrator.channel.brokers import of_parts
 from integrator.channel.created_topics import BROKER
 from integrator.channel.locations import KafkaLocation
+from integrator.errors import ConfigurationError
 from integrator.imports import registry_access
 from integrator.imports.draft import Draft
 
@@ -83,14 +85,21 @@ def _take_file(name: str, key: str, value: str, draft: Draft) -> None:
 
 
 def _brokers(given: Any) -> list[str]:
-    """Return host:port of brokers: of a text, or of a list of texts or of objects with host and port."""
+    """Return host:port of brokers: of a text, or of a list of texts or of objects with host and port.
+
+    Raises ConfigurationError.
+    """
     if isinstance(given, str):
         return [one.strip() for one in given.split(",") if one.strip()]
-    found = []
-    for one in given if isinstance(given, list) else ():
-        host, port = (one.get("host"), one.get("port")) if isinstance(one, dict) else (one, None)
-        found.append(f"{host}:{port}" if port else str(host))
-    return found
+    entries = given if isinstance(given, list) else ()
+    try:
+        return [str(of_parts(_lower(one) if isinstance(one, dict) else one)) for one in entries]
+    except ValueError as error:
+        raise ConfigurationError(f"Kafka_Brokers: {error}") from None
+
+
+def _lower(given: dict[str, Any]) -> dict[str, Any]:
+    return {key.lower(): value for key, value in given.items()}
 
 
 def _value(key: str, value: Any) -> Any:

@@ -91,6 +91,10 @@ def test_what_an_action_becomes(one, wanted, run):
 
 LEFT = [
     (action("Transform", Command="x"), "Transform (TARGET, *) is not followed: rows are sent without it; SQL changes rows"),
+    (action("AgentPlugin", Command="x"), "AgentPlugin (TARGET, *): ignored, because it is not supported: a script around integrate --once does what it did"),
+    (action("FileFormat", Json=True, IntegrateConverter="x"), "FileFormat (TARGET, *) IntegrateConverter is not followed: messages are sent without it; SQL changes values"),
+    (action("Capture", "SOURCE", LogTruncate="DISABLED"), "Capture (SOURCE, *) LogTruncate: ignored, because it is not there: changes are captured before they come here"),
+    (action("Integrate", NoUpdate=True), "NoUpdate: ignored, because it is here IgnoreUpdateCondition: 'true' of Capture"),
     (action("NoSuch"), "NoSuch (TARGET, *): ignored, because no counterpart is known"),
     (action("Integrate", "ELSEWHERE"), "Integrate (ELSEWHERE, *): ignored, because the channel does not have this location"),
     (action("Integrate", Burst=True), "Integrate (TARGET, *) Burst: ignored, because it is not for Kafka"),
@@ -165,6 +169,7 @@ def test_nothing_is_sent_that_hvr_did_not_send(one, wanted, exit_code, run):
 PROPERTIES = [
     ({"Kafka_Default_Topic": "x.{hvr_tbl_name}"}, 'Kafka_Default_Topic: "x.{hvr_tbl_name}"'),
     ({"Kafka_Brokers": "b1:9093, b2"}, 'Kafka_Brokers: ["b1:9093", b2]'),
+    ({"Kafka_Brokers": [{"host": "b1", "port": 9093}, {"Host": "b2"}, "b3"]}, 'Kafka_Brokers: ["b1:9093", "b2:9092", b3]'),
     ({}, "Kafka_Message_Compress: NONE"),
     ({"Kafka_Message_Bundling": "THRESHOLD", "Kafka_Message_Bundling_Threshold": "1000"}, "Kafka_Message_Bundling_Threshold: 4096"),
     ({"Kafka_Schema_Registry": "http://r:8081", "Kafka_Schema_Registry_Format": "JSON"}, "Kafka_Schema_Registry_Format: JSON"),

@@ -18,6 +18,25 @@ CASES = [
         ('["a:9092,b:9092"]', '["a:9092", "b:9092"]'),
     ),
     broken(
+        "a broker's port, misspelled",
+        (BROKERS, "[{host: localhost, prot: 9092}]"),
+        "9: $.locations.kaf.Kafka_Brokers[0]: a broker has no 'prot'; do you mean port?",
+        ("prot:", "port:"),
+    ),
+    broken(
+        "a broker without a host",
+        (BROKERS, "[{port: 9093}]"),
+        "9: $.locations.kaf.Kafka_Brokers[0]: a broker is {host: NAME, port: 9092}, or NAME:9092 as text",
+        ("{port: 9093}", "{host: kafka1, port: 9093}"),
+        own="kafka1",
+    ),
+    broken(
+        "a broker whose port is none",
+        (BROKERS, "[{host: localhost, port: 909200}]"),
+        "9: $.locations.kaf.Kafka_Brokers[0]: 'localhost:909200' has no port from 1 to 65535 after its colon; write localhost:9092, or the port that it has",
+        ("909200", "9092"),
+    ),
+    broken(
         "a broker with a scheme",
         (BROKERS, '["PLAINTEXT://localhost:9092"]'),
         "9: $.locations.kaf.Kafka_Brokers[0]: 'PLAINTEXT://localhost:9092' has a scheme; write localhost:9092",
