@@ -132,5 +132,4 @@ NAMES = [
     *named("HVR", "parameter", PARAMETERS),
     *named("HVR", "variable", VARIABLES),
     *named("HVR", "substitution", SUBSTITUTIONS),
-    *named("HVR", "word", {"TABLE_OBJECT_BSON": "use TABLE_OBJECT"}),
 ]
