@@ -75,7 +75,7 @@ def check_tables(layout: MessageFormat, tables: Sequence[TableRecipe], report: R
     for topic, names in by_topic.items():
         if len(names) > 1:
             shared = f"{named(names)} share the topic {topic}"
-            other = "use JsonMode TABLE_ARRAY" if layout.options.json_mode.startswith("TABLE_OBJECT") else "give each a topic"
+            other = "use JsonMode TABLE_ARRAY" if layout.options.json_mode == "TABLE_OBJECT" else "give each a topic"
             report("Kafka_Message_Bundling", f"{shared}, and a {mode} message of this format holds one table; {other}")
 
 
