@@ -16,7 +16,6 @@ _CONVERTER = (
 _LOOKUP = "not there: a condition sees the row alone; use Restrict with AddressTo or CaptureCondition"
 _DB2_FOR_I = "is of Db2 for i only"
 _CONDITIONS = "belongs to the conditions of refresh and compare"
-_SLICES = "belongs to SliceCountCondition and SliceSeriesCondition of Restrict, in refresh"
 _SOURCE_FILES = "not there: path, pattern and ignore of the source location say which change files there are"
 
 ACTIONS = {
@@ -113,9 +112,6 @@ VARIABLES = {
 }
 
 SUBSTITUTIONS = {
-    "hvr_slice_num": _SLICES,
-    "hvr_slice_total": _SLICES,
-    "hvr_slice_value": _SLICES,
     "hvr_tx_sequence_number": _DB2_FOR_I,
     "hvr_cap_job": _DB2_FOR_I,
     "hvr_cap_program": _DB2_FOR_I,
