@@ -41,6 +41,7 @@ class Client:
         asked = None if signer is None else Asked(lambda handle, _config, _opaque: self._give_token(handle, signer))
         self._callbacks = Noticed(self._noticed), asked  # C keeps none alive
         self._topics: dict[str, int] = {}
+        self.code = 0
         self._raised: BaseException | None = None
         configuration, text = self.library.rd_kafka_conf_new(), ctypes.create_string_buffer(TEXT_BYTES)
         for name, value in aws_iam.without_own(properties).items():
@@ -89,9 +90,13 @@ class Client:
         return f"{message} ({self.library.rd_kafka_err2name(error).decode()})"
 
     def reason(self, error: int | None) -> tuple[str, bool]:
-        """Return the text of an rd_kafka_error_t, which is freed, and whether the call may be repeated."""
+        """Return the text of an rd_kafka_error_t, which is freed, and whether the call may be repeated.
+
+        Its code is in `code` until the next one.
+        """
         if not error:
             return "", False
+        self.code = int(self.library.rd_kafka_error_code(error))
         text: bytes = self.library.rd_kafka_error_string(error)
         retriable = bool(self.library.rd_kafka_error_is_retriable(error))
         self.library.rd_kafka_error_destroy(error)

@@ -98,6 +98,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rd_kafka_err2name": (_TEXT, (_INT,)),
     "rd_kafka_fatal_error": (_INT, (_POINTER, _TEXT, _SIZE)),
     "rd_kafka_error_string": (_TEXT, (_POINTER,)),
+    "rd_kafka_error_code": (_INT, (_POINTER,)),
     "rd_kafka_error_is_retriable": (_INT, (_POINTER,)),
     "rd_kafka_init_transactions": (_POINTER, (_POINTER, _INT)),
     "rd_kafka_begin_transaction": (_POINTER, (_POINTER,)),

@@ -27,7 +27,7 @@ from confluent_kafka.admin import (
 
 from integrator.cli import main
 from integrator.deliver.kafka import topics
-from integrator.errors import EnvironmentFault, IntegratorError
+from integrator.errors import EnvironmentFault
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.certificates import Authority
 from tests.parts.daemon import Daemon
@@ -253,7 +253,7 @@ def test_an_acl_that_is_missing_is_named(cluster, channel, name, integrate_once)
     admin = AdminClient({"bootstrap.servers": cluster.kraft.servers})
     for future in admin.create_topics([brokers.NewTopic(topic, 1, 3) for topic in channels.shop_topics(name)]).values():
         future.result()
-    with pytest.raises(IntegratorError, match=r"(?si)authorization failed.*ACL Write"):
+    with pytest.raises(EnvironmentFault, match=r"(?si)authorization failed.*ACL Write"):
         integrate_once(channel(place, scram("guest")))
 
 
@@ -262,7 +262,9 @@ def test_transactions_need_the_rights_that_the_page_names_and_no_others(cluster,
     file = channel(cluster.kraft.listener("SECURE")[0], given)
     file.write_text(file.read_text().replace("channel: shop\n", f"channel: {name}\ndelivery: exactly_once\n"))
     cluster.allow("exact", name, AclOperation.WRITE, AclOperation.CREATE, AclOperation.READ)
-    with pytest.raises(IntegratorError, match=r"(?si)authorization failed.*transactional ids that begin with its name"):
+    with pytest.raises(
+        EnvironmentFault, match=r"(?si)authorization failed.*transactional ids that begin with its name"
+    ):
         integrate_once(file)
     cluster.allow("exact", f"{name}-", AclOperation.WRITE, kind=ResourceType.TRANSACTIONAL_ID)
     cluster.allow("exact", f"{name}-", AclOperation.READ, kind=ResourceType.GROUP)

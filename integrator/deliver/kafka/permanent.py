@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError
 from integrator.contracts.report import MSG_SIZE_TOO_LARGE
 from integrator.errors import DataError, EnvironmentFault
 
-_ACL = (
+ACL = (
     "the operator of the brokers must allow our user: ACL Write on the channel's topics; with delivery: exactly_once "
     "or on a cluster, Write on the transactional ids that begin with its name and a hyphen, and Read on the groups and "
     "topics"
@@ -36,9 +36,10 @@ PERMANENT: dict[int, tuple[type[DataError | EnvironmentFault], str]] = {
     KafkaError.INVALID_RECORD: (DataError, _RECORD),
     KafkaError.INVALID_TIMESTAMP: (DataError, _TIME),
     KafkaError.TOPIC_EXCEPTION: (EnvironmentFault, "the brokers do not let clients write to it: write another topic"),
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: (EnvironmentFault, _ACL),
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: (EnvironmentFault, _ACL),
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (EnvironmentFault, _ACL),
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: (EnvironmentFault, ACL),
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: (EnvironmentFault, ACL),
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (EnvironmentFault, ACL),
+    KafkaError.GROUP_AUTHORIZATION_FAILED: (EnvironmentFault, ACL),
     KafkaError.POLICY_VIOLATION: (EnvironmentFault, _POLICY),
     KafkaError.INVALID_REQUIRED_ACKS: (EnvironmentFault, "set acks in HVR_KAFKA_PROPERTY to all, 1 or leave it out"),
     KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT: (
