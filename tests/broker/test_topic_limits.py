@@ -92,7 +92,7 @@ def test_a_row_that_the_brokers_refuse_is_named(
         integrate_once(path)
     said = str(raised.value)
     assert re.match(
-        rf"{tmp_path}/in/a.jsonl:2: table t, key k=1: {name}: the message of 30\d+ bytes with the key '\w+' is refused",
+        rf"{tmp_path}/in/a.jsonl:2: table t, key k=1: {name}: the message of 30\d+ bytes with the key '.*' is refused",
         said,
     )
     assert "HVR_KAFKA_MSG_MAX_BYTES is 1000000" in said

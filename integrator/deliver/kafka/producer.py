@@ -96,10 +96,13 @@ class KafkaProducer:
             self.client.poll(_WAIT_S)
 
     def flush(self, timeout_s: float) -> int:
-        """Wait until nothing is on its way, or `timeout_s` is over. Returns how many messages are left."""
+        """Wait until nothing is on its way, or `timeout_s` is over. Returns how many messages are left.
+
+        After a refusal for good nothing is waited for: the rest of a transaction would stay until its messages time out.
+        """
         left = len(self.client)
         waited = 0.0
-        while left and waited < timeout_s + _GRACE_S:
+        while left and waited < timeout_s + _GRACE_S and self.latch.refused is None:
             left = self.client.flush(_FLUSH_SLICE_S)
             waited += _FLUSH_SLICE_S
         return left
