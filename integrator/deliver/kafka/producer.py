@@ -98,7 +98,7 @@ class KafkaProducer:
     def flush(self, timeout_s: float) -> int:
         """Wait until nothing is on its way, or `timeout_s` is over. Returns how many messages are left.
 
-        After a refusal for good nothing is waited for: the rest of a transaction would stay until its messages time out.
+        After a refusal for good nothing is waited for: the rest of a transaction would stay until messages time out.
         """
         left = len(self.client)
         waited = 0.0
