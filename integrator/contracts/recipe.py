@@ -66,10 +66,26 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Sought:
+    """The message that a broker refused, whose row is looked for.
+
+    bytes: of key and value. digest: of the value. why: the rest of the error that names the row. size: whether the
+    largest columns are named, too.
+    """
+
+    topic: str
+    bytes: int
+    digest: int
+    why: str
+    size: bool = False
+
+
+@dataclass(frozen=True)
 class Messages:
     """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes.
 
-    identity: of the channel's state, see `State.identity`.
+    identity: of the channel's state, see `State.identity`. limits: the topics whose own limit (max.message.bytes) is
+    below max_bytes, and that limit. sought: set where the row of a refused message is looked for, and nothing is sent.
     """
 
     channel: str
@@ -79,6 +95,12 @@ class Messages:
     max_bytes: int = 0
     oversized: Oversized = field(default_factory=Oversized)
     identity: str = ""
+    limits: tuple[tuple[str, int], ...] = ()
+    sought: Sought | None = None
+
+    def limit_of(self, topic: str) -> int:
+        """Return how large the messages of a topic may be."""
+        return min(self.max_bytes, dict(self.limits).get(topic, self.max_bytes))
 
 
 @dataclass(frozen=True)
@@ -115,6 +137,11 @@ class Send:
     producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     exactly_once: bool = False
 
+    @property
+    def compression(self) -> str:
+        """How librdkafka compresses batches: none, gzip, snappy, lz4 or zstd."""
+        return self.producer.get("compression.type") or self.producer.get("compression.codec") or "none"
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -137,7 +164,11 @@ class Recipe:
         Where the files are does not change them, nor does what only decides which rows are passed over and counted.
         """
         read = replace(self.read, path="", absent=(), refreshed=())
-        made = (read, self.tables, self.messages, *self.tolerance.changes)
+        # a topic's own limit decides only whether there is an error, where rows are messages and none is changed for it
+        messages = self.messages
+        if messages.oversized == Oversized() and messages.layout.bundling.mode == "ROW":
+            messages = replace(messages, limits=())
+        made = (read, self.tables, messages, *self.tolerance.changes)
         return hashlib.sha256(repr(made).encode()).hexdigest()
 
     def __hash__(self) -> int:

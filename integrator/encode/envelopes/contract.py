@@ -33,10 +33,10 @@ class Envelope:
     where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
     without value, unless the channel sets otherwise. has_before: it has the before images of updates. image_fields:
     what images have beside the table's fields, unless it has one of the name; image_values: these of change rows.
-    placeholder: what an after image has for a missing value of a type, None where there is nothing for that; without
-    it, missing values are as the format has them. absent: what a before image has, with a placeholder, for a missing value
-    of a type and a default that may not be null; it has null where that may be. required: images have NOT NULL columns
-    as such. version: of Connect's schema.
+    placeholder: what an after image has for a missing value of a type, None where there is nothing for that;
+    without it, missing values are as the format has them. absent: what a before image has, with a placeholder, for
+    a missing value of a type and a default that may not be null; it has null where that may be. required: images
+    have NOT NULL columns as such. version: of Connect's schema.
     """
 
     columns: Callable[[TableRecipe, str], tuple[Column, ...]]
