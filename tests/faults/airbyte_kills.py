@@ -117,6 +117,7 @@ def run(
         writer.kill(everything=bool(kill % 2))
         stop.set()
         feeder.join()
+        writer.close()
         given = [next_of(message) for message in writer.messages("STATE")]
         assert given == sorted(given)
         begin = max([begin, *given])
