@@ -134,10 +134,11 @@ class Recipe:
     def fingerprint(self) -> str:
         """A text that is another where messages would be made otherwise.
 
-        Where the files are does not change them, nor does what only decides which rows are passed over and counted.
+        Where the files are does not change them, nor does what only decides which rows are passed over and counted. The
+        identity is that of the state beside which the fingerprint is kept: a new one, where it was lost, stops nothing.
         """
         read = replace(self.read, path="", absent=(), refreshed=())
-        made = (read, self.tables, self.messages, *self.tolerance.changes)
+        made = (read, self.tables, replace(self.messages, identity=""), *self.tolerance.changes)
         return hashlib.sha256(repr(made).encode()).hexdigest()
 
     def __hash__(self) -> int:
