@@ -118,7 +118,7 @@ class State:
         found = path.read_text(encoding="utf-8", errors="backslashreplace")
         if not re.fullmatch(r"[0-9a-f]{32}", found):
             raise EnvironmentFault(
-                f"{path}: is damaged ({shown(found)}), and 32 hexadecimal digits are expected; restore it, or remove it: "
+                f"{path}: is damaged ({shown(found)}), and has 32 hexadecimal digits else; restore it, or remove it: "
                 "then rows that are sent again have other UUIDs ({hvr_row_uuid})"
             )
         return found
