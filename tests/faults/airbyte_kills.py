@@ -134,7 +134,7 @@ def run(
 def _feed(writer: airbyte.Writer, begin: int, stop: threading.Event) -> None:
     """Write records until the destination is gone."""
     at = begin
-    while not stop.wait(0.02):
+    while not stop.wait(0.1):
         try:
             writer.send(lines(at, at + AT_ONCE))
         except (BrokenPipeError, ValueError):
