@@ -9,7 +9,11 @@ from collections import Counter, deque
 from dataclasses import dataclass
 
 from integrator.airbyte.catalog import Descriptor
+from integrator.airbyte.lines import FILE
 from integrator.airbyte.messages import Messages
+from integrator.errors import PublicDataError
+
+_NO_STREAM = "a STATE of type STREAM has no stream.stream_descriptor with a name; the source must write it"
 
 
 @dataclass(frozen=True)
@@ -76,11 +80,18 @@ class States:
             self._messages.line(one.line)
 
     def _records_of(self, line: bytes) -> int:
-        """Return how many records came since the last STATE of the same stream; of one for all streams, since that."""
+        """Return how many records came since the last STATE of the same stream; of one for all streams, since that.
+
+        Raises DataError for a STATE of a stream that names none.
+        """
         state = json.loads(line)["state"]
         if state.get("type") == "STREAM":
-            named = state.get("stream", {}).get("stream_descriptor", {})
-            return self._since.pop((named.get("namespace") or None, named.get("name")), 0)
+            try:
+                named = state["stream"]["stream_descriptor"]
+                stream = (named.get("namespace") or None, str(named["name"]))
+            except (LookupError, TypeError, AttributeError):
+                raise PublicDataError(f"{FILE}: {_NO_STREAM}") from None
+            return self._since.pop(stream, 0)
         found, self._all = self._all, 0
         return found
 

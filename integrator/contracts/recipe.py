@@ -161,11 +161,12 @@ class Recipe:
     def fingerprint(self) -> str:
         """A text that is another where messages would be made otherwise.
 
-        Where the files are does not change them, nor does what only decides which rows are passed over and counted.
+        Where the files are does not change them, nor does what only decides which rows are passed over and counted. The
+        identity is that of the state beside which the fingerprint is kept: a new one, where it was lost, stops nothing.
         """
         read = replace(self.read, path="", absent=(), refreshed=())
         # a topic's own limit decides only whether there is an error, where rows are messages and none is changed for it
-        messages = self.messages
+        messages = replace(self.messages, identity="")
         if messages.oversized == Oversized() and messages.layout.bundling.mode == "ROW":
             messages = replace(messages, limits=())
         made = (read, self.tables, messages, *self.tolerance.changes)

@@ -114,7 +114,6 @@ ENDS = {
         "system_error",
         "a record of stream other, which is not",
     ),
-    "a line that is no JSON": (["{"], "system_error", "standard input:3: no JSON"),
     "a mode that replaces": (None, "config_error", "destination_sync_mode is 'overwrite'"),
 }
 

@@ -117,6 +117,7 @@ def run(
         writer.kill(everything=bool(kill % 2))
         stop.set()
         feeder.join()
+        writer.close()
         given = [next_of(message) for message in writer.messages("STATE")]
         assert given == sorted(given)
         begin = max([begin, *given])
@@ -133,7 +134,7 @@ def run(
 def _feed(writer: airbyte.Writer, begin: int, stop: threading.Event) -> None:
     """Write records until the destination is gone."""
     at = begin
-    while not stop.wait(0.02):
+    while not stop.wait(0.1):
         try:
             writer.send(lines(at, at + AT_ONCE))
         except (BrokenPipeError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -114,8 +115,9 @@ class Writer:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.append(line)
+        with self.process.stdout as wrote:
+            for line in wrote:
+                self.lines.append(line)
 
     def messages(self, kind: str) -> list[dict[str, Any]]:
         """The messages of a type, as far as they came whole."""
@@ -157,3 +159,9 @@ class Writer:
                 continue
         self.process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
+
+    def close(self) -> None:
+        """Close its standard input, which nobody reads any more."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()

@@ -145,6 +145,13 @@ def test_counts_of_states_are_those_of_their_streams():
     assert all(re.search(r'"recordCount":\d+\.0\b', line) for line in given_back(out))
 
 
+@pytest.mark.parametrize("stream", [{}, {"stream": None}, {"stream": {"stream_descriptor": {}}}])
+def test_a_state_of_no_stream_is_refused(stream):
+    line = json.dumps({"type": "STATE", "state": {"type": "STREAM", **stream}}).encode()
+    with pytest.raises(DataError, match="a STATE of type STREAM has no stream"):
+        States(Messages(io.BytesIO())).add_state(line, 0)
+
+
 @pytest.fixture
 def intake(tmp_path):
     """What takes lines from a pipe; made(limit) returns it and what it gives back."""

@@ -42,7 +42,7 @@ from typing import IO
 from integrator import durable
 from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.sender_lock import SENDERS, wait_for_senders
-from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command
+from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command, shown
 from integrator.run.state import mounts
 from integrator.run.state.marks import CycleMark, CycleMarks
 from integrator.run.state.sync import Cycle
@@ -118,8 +118,8 @@ class State:
         found = path.read_text(encoding="utf-8", errors="backslashreplace")
         if not re.fullmatch(r"[0-9a-f]{32}", found):
             raise EnvironmentFault(
-                f"{path}: is damaged: expected are 32 hexadecimal digits; restore it, or remove it: then rows that are "
-                "sent again have other UUIDs ({hvr_row_uuid})"
+                f"{path}: is damaged ({shown(found)}), and has 32 hexadecimal digits else; restore it, or remove it: "
+                "then rows that are sent again have other UUIDs ({hvr_row_uuid})"
             )
         return found
 
