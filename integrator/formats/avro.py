@@ -230,8 +230,9 @@ def name_refusal(name: str) -> str | None:
 
 def record_refusal(name: str) -> str | None:
     """Return why no record can have this name, which may have dots, or None."""
-    if name in RESERVED:
-        return f"{name} is a type of Avro's; give another (BaseName)"
+    own = name.rpartition(".")[2]
+    if own in RESERVED:
+        return f"{own} is a type of Avro's; give another (BaseName)"
     return next(filter(None, map(name_refusal, name.split("."))), None)
 
 

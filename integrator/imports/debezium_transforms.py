@@ -46,12 +46,13 @@ _UNIQUE = (
 class Chain:
     """What the transforms say of the whole channel. flat: rows without envelope.
 
-    extracted: the field that alone is the key, or the value. deletes: whether flattened rows are sent of deletes.
+    names: by transform, the field that alone is the key, or the value (ExtractField), and what the schema of keys, or
+    of values, is called (SetSchemaMetadata). deletes: whether flattened rows are sent of deletes.
     """
 
     flat: bool
     routers: list[Router]
-    extracted: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     deletes: bool = False
 
 
@@ -79,8 +80,8 @@ def import_transforms(
                     draft.report.todo(f"{key}: {_UNIQUE.format(given.get('key.field.name', _TABLE_FIELD))}")
             case "ValueToKey" if chain.flat and tables.known:
                 _take_key(key, _names(given.get("fields", "")), tables, draft)
-            case "ExtractField$Key" | "ExtractField$Value":
-                chain.extracted[kind.rpartition("$")[2].lower()] = given.get("field", "")
+            case "ExtractField$Key" | "ExtractField$Value" | "SetSchemaMetadata$Key" | "SetSchemaMetadata$Value":
+                chain.names[kind] = given.get("field", given.get("schema.name", ""))
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value" if chain.flat:
                 _take_fields(kind, key, given, tables, draft)
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value":
