@@ -125,10 +125,10 @@ REMEDIES = (
 
 
 def found(changes: ChangeBatch, at: int, recipe: TableRecipe, sought: Sought) -> DataError:
-    """Return the error for the row of a message that a broker refused."""
+    """Return the error for the row of a message that a broker refused: a text, which is not rejected (tolerance)."""
     row = f"table {changes.table_of(at)}, key {key_text(changes, at, recipe)}: {sought.why}"
     columns = f"; the largest columns are {_largest(changes, at)}: {REMEDIES}" if sought.size else ""
-    return DataError(Fault(Place(changes.file, int(changes.line[at])), f"{row}{columns}"))
+    return DataError(str(Fault(Place(changes.file, int(changes.line[at])), f"{row}{columns}")))
 
 
 def _sizes(changes: ChangeBatch, at: int, without: tuple[str, ...] = ()) -> list[tuple[str, int]]:
