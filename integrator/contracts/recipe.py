@@ -159,9 +159,8 @@ class Recipe:
         Where the files are does not change them, nor does what only decides which rows are passed over and counted.
         """
         read = replace(self.read, path="", absent=(), refreshed=())
-        # a topic's own limit decides only whether there is an error, where rows are messages and none is changed for it
-        messages = self.messages
-        if messages.oversized == Oversized() and messages.layout.bundling.mode == "ROW":
+        messages = self.messages  # a topic's own limit decides to which topic a row goes only where dead letters do
+        if not messages.oversized.dead_letters:
             messages = replace(messages, limits=())
         made = (read, self.tables, messages, *self.tolerance.changes)
         return hashlib.sha256(repr(made).encode()).hexdigest()

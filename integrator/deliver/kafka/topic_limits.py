@@ -72,7 +72,7 @@ def refused(recipe: Recipe, found: RefusedMessage, where: str) -> IntegratorErro
     kind, remedy = PERMANENT[found.code]
     if not found.topic:
         return kind(f"{where}: the brokers refuse our producer: {found.reason}; {remedy}")
-    key = shown(found.key)
+    key = "(not shown: the channel masks columns)" if recipe.masks else shown(found.key)
     text = f"{where}: {found.topic}: the message of {found.bytes} bytes with the key {key} is refused"
     if found.code != MSG_SIZE_TOO_LARGE:
         return kind(f"{text}: {found.reason}; {remedy}")
