@@ -165,9 +165,9 @@ class Recipe:
         identity is that of the state beside which the fingerprint is kept: a new one, where it was lost, stops nothing.
         """
         read = replace(self.read, path="", absent=(), refreshed=())
-        # a topic's own limit decides only whether there is an error, where rows are messages and none is changed for it
+        # a topic's own limit decides to which topic a row goes only where dead letters do
         messages = replace(self.messages, identity="")
-        if messages.oversized == Oversized() and messages.layout.bundling.mode == "ROW":
+        if not messages.oversized.dead_letters:
             messages = replace(messages, limits=())
         made = (read, self.tables, messages, *self.tolerance.changes)
         return hashlib.sha256(repr(made).encode()).hexdigest()

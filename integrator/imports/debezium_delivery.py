@@ -68,6 +68,9 @@ def _take_topics(config: Config, topics: Sequence[str], draft: Draft) -> None:
         {"topics": _topics(group, given, topics), **_rule({**_counts(default), **given})}
         for group, given in of_group.items()
     ]
+    for group, rule in zip(of_group, rules, strict=True):
+        if not rule["topics"]:
+            draft.report.ignore(f"topic.creation.{group}", "it includes no topic")
     last = _rule(default)
     if not rules and last.keys() >= set(_COUNTS.values()):
         settings = {"Topic_Config": last["settings"]} if "settings" in last else {}

@@ -253,13 +253,15 @@ def test_bundles_fit_their_topic(mode, tmp_path):
     assert len(pure.messages(compressed, pure.hvr(tmp_path, *rows))) == 1
 
 
-def test_limits_of_topics_are_of_the_definition_only_where_they_change_messages(tmp_path):
+def test_limits_of_topics_are_of_the_definition_only_where_rows_go_elsewhere_for_them(tmp_path):
     def differs(kafka):
         with_limits = of_small_topics(tmp_path, kafka)
         plain = dataclasses.replace(with_limits, messages=dataclasses.replace(with_limits.messages, limits=()))
         return with_limits.fingerprint != plain.fingerprint
 
-    assert [differs(kafka) for kafka in ("", SKELETON, ", Kafka_Message_Bundling: THRESHOLD")] == [False, True, True]
+    dead = ", Oversized_Rows: DEAD_LETTER, Dead_Letter_Topic: dead"
+    others = ("", SKELETON, ", Kafka_Message_Bundling: THRESHOLD")
+    assert [differs(kafka) for kafka in (*others, dead)] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("fmt", ["Json: true", "Json: true, JsonMode: ROW_FRAGMENTS", "Avro: true"])

@@ -72,12 +72,12 @@ def refused(recipe: Recipe, found: RefusedMessage, where: str) -> IntegratorErro
     kind, remedy = PERMANENT[found.code]
     if not found.topic:
         return kind(f"{where}: the brokers refuse our producer: {found.reason}; {remedy}")
-    message = f"the message of {found.bytes} bytes with the key {shown(found.key)}"
+    key = "(not shown: the channel masks columns)" if recipe.masks else shown(found.key)
+    text = f"{where}: {found.topic}: the message of {found.bytes} bytes with the key {key} is refused"
     if found.code != MSG_SIZE_TOO_LARGE:
-        return kind(f"{where}: {found.topic}: {message} is refused: {found.reason}; {remedy}")
+        return kind(f"{text}: {found.reason}; {remedy}")
     theirs = limits(recipe.send.producer, [found.topic]).get(found.topic)
     ours = recipe.messages.max_bytes
-    text = f"{where}: {found.topic}: {message} is refused"
     known = f"and HVR_KAFKA_MSG_MAX_BYTES is {ours}"
     if theirs is not None and theirs < found.bytes + RECORD_OVERHEAD:
         return DataError(

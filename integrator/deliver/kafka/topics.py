@@ -67,16 +67,17 @@ def ensure(
 
 def missing_text(properties: Mapping[str, str], absent: Sequence[str], creation: Creation = ()) -> str:
     """Return that topics are missing that the channel does not create, and what to do."""
+    at, topics = properties["bootstrap.servers"], ", ".join(absent)
+    rights = "where the brokers have ACLs, our user needs Describe and Write on them"
     if creation:
-        remedy = "no entry of Create_Topics matches them; create them, or add an entry: - {topics: …, partitions: …}"
-    else:
-        remedy = (
-            "create them, or let the channel do it with Create_Topics: {Partitions: …, Replication_Factor: …} at its "
-            "Kafka location, or the brokers, with Create_Topics: broker"
+        return (
+            f"missing at {at}: the topics {topics}; no entry of Create_Topics matches them; create them, or add an "
+            f"entry: - {{topics: …, partitions: …}}; {rights}"
         )
     return (
-        f"missing at {properties['bootstrap.servers']}: the topics {', '.join(absent)}; {remedy}; where the brokers "
-        "have ACLs, our user needs Describe and Write on them"
+        f"missing at {at}: the topics {topics}; create them, or let the channel do it with Create_Topics: "
+        "{Partitions: …, Replication_Factor: …} at its Kafka location, or the brokers, with Create_Topics: broker; "
+        f"{rights}"
     )
 
 

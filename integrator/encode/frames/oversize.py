@@ -104,16 +104,16 @@ def refuse(changes: ChangeBatch, at: int, recipe: TableRecipe, size: int, channe
     messages, ours, topic = channel.messages, channel.messages.max_bytes, channel.by_name[changes.table_of(at)].topic
     limit = messages.limit_of(topic)
     if size > ours or limit == ours:
-        limits, where = f"HVR_KAFKA_MSG_MAX_BYTES is {ours}", "here, in the topic (max.message.bytes)"
+        why = f"the message has {size:,} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {ours}"
+        where = "here, in the topic (max.message.bytes)"
     else:
-        limits = f"the topic {topic} takes up to {limit} (max.message.bytes), and HVR_KAFKA_MSG_MAX_BYTES is {ours}"
-        where = "in the topic (max.message.bytes)"
+        why = f"the message has {size:,} bytes, and the topic {topic} takes up to {limit} (max.message.bytes)"
+        why, where = f"{why}, and HVR_KAFKA_MSG_MAX_BYTES is {ours}", "in the topic (max.message.bytes)"
     return DataError(
         Fault(
             Place(changes.file, int(changes.line[at])),
-            f"table {changes.table_of(at)}, key {key_text(changes, at, recipe)}: the message has {size:,} bytes, and "
-            f"{limits}; the largest columns are {_largest(changes, at)}; {REMEDIES}, or raise the limit {where} and at "
-            "the broker (message.max.bytes)",
+            f"table {changes.table_of(at)}, key {key_text(changes, at, recipe)}: {why}; the largest columns are "
+            f"{_largest(changes, at)}; {REMEDIES}, or raise the limit {where} and at the broker (message.max.bytes)",
         )
     )
 
@@ -125,10 +125,10 @@ REMEDIES = (
 
 
 def found(changes: ChangeBatch, at: int, recipe: TableRecipe, sought: Sought) -> DataError:
-    """Return the error for the row of a message that a broker refused."""
+    """Return the error for the row of a message that a broker refused: a text, which is not rejected (tolerance)."""
     row = f"table {changes.table_of(at)}, key {key_text(changes, at, recipe)}: {sought.why}"
     columns = f"; the largest columns are {_largest(changes, at)}: {REMEDIES}" if sought.size else ""
-    return DataError(Fault(Place(changes.file, int(changes.line[at])), f"{row}{columns}"))
+    return DataError(str(Fault(Place(changes.file, int(changes.line[at])), f"{row}{columns}")))
 
 
 def _sizes(changes: ChangeBatch, at: int, without: tuple[str, ...] = ()) -> list[tuple[str, int]]:
