@@ -212,7 +212,7 @@ class Job:
         def stream() -> StreamingQuery:
             runs = slices.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
             writer = runs.writeStream.queryName(self.plan.channel).option(
-                "checkpointLocation", self.state.spark_checkpoint
+                "checkpointLocation", self.state.spark_checkpoint_uri
             )
             return writer.foreachBatch(gate.around(integrate_cycle)).trigger(**trigger).start()
 

@@ -32,6 +32,7 @@ from integrator.names.numbers import are, counted, ranges
 
 _REPLICAS = "the replication factor of Create_Topics"
 _FEWER = "lower it, or add brokers"
+_OF_TOPICS = ("max.message.bytes", "min.insync.replicas")
 _NOT_ASKED = KafkaError._UNSUPPORTED_FEATURE  # noqa: SLF001 - the name that confluent_kafka gives it
 _NAMED = 3
 _ALLOWING = {AclOperation.WRITE, AclOperation.ALL}
@@ -66,7 +67,7 @@ def compacted(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics if topic in there.topics]
     found = []
     for resource, future in client.describe_configs(resources, request_timeout=TIMEOUT_S).items() if resources else ():
-        with contextlib.suppress(KafkaException):
+        with contextlib.suppress(KafkaException, KeyError):
             if "compact" in future.result()["cleanup.policy"].value:
                 found.append(resource.name)
     return sorted(found)
@@ -143,13 +144,14 @@ def _limits(client: AdminClient, properties: dict[str, str], replicas: dict[str,
         except KafkaException as error:  # without the ACL DescribeConfigs the limits cannot be seen
             yield f"{resource.name}: its limits cannot be seen: {error.args[0].str()}"
             continue
-        theirs = int(settings["max.message.bytes"].value)
+        # brokers that are not Apache Kafka's may show neither
+        seen = {name: int(settings[name].value) for name in _OF_TOPICS if name in settings}
+        theirs, least = seen.get("max.message.bytes", ours), seen.get("min.insync.replicas", 1)
         if theirs < ours:
             yield (
                 f"{resource.name}: takes messages up to {theirs} bytes (max.message.bytes), and HVR_KAFKA_MSG_MAX_BYTES"
                 f" is {ours}; set one of them to the other's"
             )
-        least = int(settings["min.insync.replicas"].value)
         if least > replicas[resource.name]:
             yield (
                 f"{resource.name}: has {counted(replicas[resource.name], 'replica')}, and min.insync.replicas is "

@@ -70,6 +70,14 @@ class State:
         """Where Spark keeps its offsets and commits."""
         return str(self.path / "checkpoint")
 
+    @property
+    def spark_checkpoint_uri(self) -> str:
+        """The same for Spark, which takes a path for one of fs.defaultFS: that of a Hadoop cluster is no local disk.
+
+        Not percent-encoded: Hadoop does not decode paths.
+        """
+        return f"file://{self.spark_checkpoint}"
+
     def make(self) -> None:
         """Make the directory, if it is not there. Raises EnvironmentFault if it cannot be used."""
         try:
