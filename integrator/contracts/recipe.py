@@ -196,7 +196,7 @@ class Recipe:
         """Whether there are columns whose values are in no log and no error."""
         return any(table.masked for table in self.tables)
 
-    @property
+    @cached_property
     def paired(self) -> bool:
         """Whether the two rows of an update are needed together."""
         layout = self.messages.layout
