@@ -96,7 +96,10 @@ OWN: tuple[Option, ...] = (
         "delivery", "Delivery", "exactly_once: in Kafka transactions, so that readers of committed messages see what "
         "is tried again within a sync once.", enum=("at_least_once", "exactly_once"), default="at_least_once",
     ),
-    Option("create_topics", "boolean", "Create topics", "Create topics that are not there.", default=True),
+    Option(
+        "create_topics", "boolean", "Create topics", "Create topics that are not there; otherwise the brokers do, "
+        "where auto.create.topics.enable is set.", default=True,
+    ),
     Option("topic_partitions", "integer", "Partitions", "Of topics that are created.", default=1),
     Option("topic_replication_factor", "integer", "Replication", "Of topics that are created.", default=1),
     _text("schema_registry_url", "Schema registry", "Its URL, for AVRO, JSON_SCHEMA and PROTOBUF.", "http://r:8081"),

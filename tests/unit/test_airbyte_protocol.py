@@ -18,6 +18,7 @@ from integrator.airbyte.lines import Marked, Passed, Records, classified
 from integrator.airbyte.messages import Messages, failure_type
 from integrator.airbyte.spec import specification
 from integrator.airbyte.states import States
+from integrator.channel.created_topics import BROKER
 from integrator.channel.secret import Secrets
 from integrator.errors import (
     CONFIGURATION,
@@ -328,7 +329,7 @@ def test_options_make_a_channel(more, fmt, keys, tmp_path):
     assert tuple(table.message_key.serializer for table in made.recipe.tables) == keys
     assert [table.topic for table in made.recipe.tables] == ["buro_My_Orders_", "_free"]
     assert made.recipe.send.exactly_once == (more.get("delivery") == "exactly_once")
-    assert (made.create_topics is None) == (more.get("create_topics") is False)
+    assert (made.create_topics == BROKER) == (more.get("create_topics") is False)
     assert all(0 in table.operations for table in made.recipe.tables)
     assert "pl4nted" not in (tmp_path / "channel.yaml").read_text()
 
