@@ -93,7 +93,7 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
         columns = grid("column", "type", "null", "value")
         for field in table.fields:
             columns.add_row(
-                Cell(field.name),
+                Cell(field_name(field.name)),
                 Cell(describe(field.type)),
                 "yes" if field.nullable else "no",
                 Cell(referenced(value(field))),
@@ -106,6 +106,10 @@ def captured(capture: CaptureRecipe) -> Iterator[str]:
     """Yield what is done to the change rows of a table first, a line each."""
     if capture.condition is not None:
         yield f"only rows for which {capture.condition.text}"
+    if capture.ignored is not None:
+        yield f"no changes for which {capture.ignored.text}"
+    if capture.ignored_updates is not None:
+        yield f"no updates for which {capture.ignored_updates.text}"
     if capture.addresses:
         yield f"only rows for {', '.join(capture.subscribed)}, by {expression_text(capture.addresses)}"
     yield from (f"{name} is {expression_text(parts)}" for name, parts in capture.expressions)
@@ -162,11 +166,16 @@ def _text(text: str, console: Console) -> None:
         console.print(text, highlight=False, markup=False)
 
 
+def field_name(field: str) -> str:
+    """Return the name of a field as people see it: a whole event has one that no column can have."""
+    return field.lstrip("\0")
+
+
 def value(field: Field) -> str:
     """Return what the value of a column is."""
     if field.soft_delete:
         return "1 if deleted, else 0"
-    return expression_text(field.expression) if field.expression else (field.source or "empty")
+    return expression_text(field.expression) if field.expression else field_name(field.source or "empty")
 
 
 def expression_text(parts: tuple[Part, ...]) -> str:

@@ -66,8 +66,27 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Sought:
+    """The message that a broker refused, whose row is looked for.
+
+    bytes: of key and value. digest: of the value. why: the rest of the error that names the row. size: whether the
+    largest columns are named, too.
+    """
+
+    topic: str
+    bytes: int
+    digest: int
+    why: str
+    size: bool = False
+
+
+@dataclass(frozen=True)
 class Messages:
-    """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes."""
+    """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes.
+
+    identity: of the channel's state, see `State.identity`. limits: the topics whose own limit (max.message.bytes) is
+    below max_bytes, and that limit. sought: set where the row of a refused message is looked for, and nothing is sent.
+    """
 
     channel: str
     cap_loc: str
@@ -75,6 +94,13 @@ class Messages:
     timezone: str = "UTC"
     max_bytes: int = 0
     oversized: Oversized = field(default_factory=Oversized)
+    identity: str = ""
+    limits: tuple[tuple[str, int], ...] = ()
+    sought: Sought | None = None
+
+    def limit_of(self, topic: str) -> int:
+        """Return how large the messages of a topic may be."""
+        return min(self.max_bytes, dict(self.limits).get(topic, self.max_bytes))
 
 
 @dataclass(frozen=True)
@@ -111,6 +137,11 @@ class Send:
     producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     exactly_once: bool = False
 
+    @property
+    def compression(self) -> str:
+        """How librdkafka compresses batches: none, gzip, snappy, lz4 or zstd."""
+        return self.producer.get("compression.type") or self.producer.get("compression.codec") or "none"
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -122,14 +153,23 @@ class Recipe:
     send: Send = field(default_factory=Send)
     tolerance: Tolerance = field(default_factory=Tolerance)
 
+    def of_state(self, identity: str) -> Recipe:
+        """Return the recipe for the channel's state of this identity."""
+        return replace(self, messages=replace(self.messages, identity=identity))
+
     @cached_property
     def fingerprint(self) -> str:
         """A text that is another where messages would be made otherwise.
 
-        Where the files are does not change them, nor does what only decides which rows are passed over and counted.
+        Where the files are does not change them, nor does what only decides which rows are passed over and counted. The
+        identity is that of the state beside which the fingerprint is kept: a new one, where it was lost, stops nothing.
         """
         read = replace(self.read, path="", absent=(), refreshed=())
-        made = (read, self.tables, self.messages, *self.tolerance.changes)
+        # a topic's own limit decides to which topic a row goes only where dead letters do
+        messages = replace(self.messages, identity="")
+        if not messages.oversized.dead_letters:
+            messages = replace(messages, limits=())
+        made = (read, self.tables, messages, *self.tolerance.changes)
         return hashlib.sha256(repr(made).encode()).hexdigest()
 
     def __hash__(self) -> int:
@@ -156,7 +196,7 @@ class Recipe:
         """Whether there are columns whose values are in no log and no error."""
         return any(table.masked for table in self.tables)
 
-    @property
+    @cached_property
     def paired(self) -> bool:
         """Whether the two rows of an update are needed together."""
         layout = self.messages.layout

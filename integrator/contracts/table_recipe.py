@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from integrator.contracts.message_format import SchemaId
 from integrator.contracts.operations import (
@@ -21,9 +21,9 @@ class Field:
     """A column of the messages: its name and type there, and where its value comes from.
 
     `source` is the table column to take; `expression` is evaluated instead where there is one; `soft_delete` fields are
-    computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for.
-    operations: those for whose rows the expression is evaluated; all where there are none. lossy: its type cannot hold
-    all that the source's can, and values are coerced.
+    computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for,
+    and default that one's. operations: those for whose rows the expression is evaluated; all where there are none.
+    lossy: its type cannot hold all that the source's can, and values are coerced.
     """
 
     name: str
@@ -36,10 +36,11 @@ class Field:
     column: str | None = None
     operations: tuple[int, ...] = ()
     lossy: bool = False
+    default: Any = None
 
     def as_column(self, *, nullable: bool) -> Column:
         """Return the field as a column, null allowed or not."""
-        return Column(self.name, self.type, nullable)
+        return Column(self.name, self.type, nullable, default=self.default)
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ class CaptureRecipe:
     bytes they are cut to; blanks: columns that lose blanks at their end; days: columns that lose their time.
     characters: what stands for characters of text. missing: columns and what is sent where they are missing. augment:
     missing values of an after image are taken from the before image. condition: only rows for which it is true are
-    kept. addresses: where rows go, if not to Kafka alone; subscribed: addresses whose rows come to Kafka.
+    kept. ignored, ignored_updates: changes, and updates, for which they are true are not kept. addresses: where rows
+    go, if not to Kafka alone; subscribed: addresses whose rows come to Kafka.
     """
 
     table: Table | None = None
@@ -78,13 +80,20 @@ class CaptureRecipe:
     augment: bool = False
     coalesce: bool = False
     condition: Sql | None = None
+    ignored: Sql | None = None
+    ignored_updates: Sql | None = None
     addresses: tuple[Part, ...] = ()
     subscribed: tuple[str, ...] = ()
 
     @property
     def paired(self) -> bool:
         """Whether the two rows of an update are needed together."""
-        return self.augment or self.coalesce or self.condition is not None
+        return self.augment or self.coalesce or bool(self.conditions)
+
+    @property
+    def conditions(self) -> tuple[Sql, ...]:
+        """The conditions that decide which rows are kept."""
+        return tuple(one for one in (self.condition, self.ignored, self.ignored_updates) if one is not None)
 
     def text_rules(self, column: str) -> TextRules:
         """Return what is done to the values of a column."""
@@ -115,7 +124,8 @@ class KeyRecipe:
 class TableRecipe:
     """How the changes of one table become messages.
 
-    key: the replication key. headers: names and expressions. tombstones: a delete is followed by a message without
+    key: the replication key. headers: names and expressions; header_serializer: how their values are written, a name in
+    formats.header_values.HEADERS. tombstones: a delete is followed by a message without
     value. truncates, before_updates: they are sent, where the style sends them.
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
@@ -123,6 +133,8 @@ class TableRecipe:
     in_database: the schema and the name that records of the table have, and its partitions.
     added: columns that came while the channel ran, each with the number of the file and the line that has it first.
     masked: columns whose values are in no log and no error, for the channel does not send them as they are.
+    whole_events: messages have events as they came; the first two fields are those of `EVENT_COLUMNS`.
+    value_record, key_record: the names of records in schemas, where the channel gives them.
     keyless: neither the definition nor the channel gives a key, and `key` is all columns that may be in one.
     """
 
@@ -134,6 +146,7 @@ class TableRecipe:
     fields: tuple[Field, ...]
     message_key: KeyRecipe = field(default_factory=lambda: KeyRecipe("NONE"))
     headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    header_serializer: str = "STRING"
     tombstones: bool = False
     truncates: bool = True
     before_updates: bool = True
@@ -149,6 +162,9 @@ class TableRecipe:
     keyless: bool = False
     in_database: tuple[str | None, str, tuple[str, ...]] | None = None
     masked: tuple[str, ...] = ()
+    whole_events: bool = False
+    value_record: str = ""
+    key_record: str = ""
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -161,9 +177,9 @@ class TableRecipe:
         """The expressions of fields, key and headers."""
         of_fields = (field.expression for field in self.fields)
         of_capture = (parts for _, parts in self.capture.expressions)
-        condition = (self.capture.condition,) if self.capture.condition else ()
         of_headers = (parts for _, parts in self.headers)
-        return (*of_fields, *of_capture, condition, self.capture.addresses, self.message_key.expression, *of_headers)
+        captured = (*of_capture, self.capture.conditions, self.capture.addresses)
+        return (*of_fields, *captured, self.message_key.expression, *of_headers)
 
     @property
     def in_source(self) -> Table:

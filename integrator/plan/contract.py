@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from integrator.channel import reader
-from integrator.channel.locations import KafkaLocation, TopicCreation
+from integrator.channel.created_topics import Creation, creation_of
+from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.monitor import Monitor
 from integrator.channel.reader import Path_
@@ -89,10 +90,10 @@ class Plan:
         return self.recipe.send.producer["bootstrap.servers"]
 
     @property
-    def create_topics(self) -> TopicCreation | None:
-        """How topics are created that are not there; None if they are not."""
+    def create_topics(self) -> Creation:
+        """How topics are created that are not there."""
         location = self.origin.channel.locations[self.kafka]
-        return location.Create_Topics if isinstance(location, KafkaLocation) else None
+        return creation_of(location.Create_Topics if isinstance(location, KafkaLocation) else None)
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -125,6 +126,10 @@ class Plan:
     def directory(self) -> str:
         """The directory of the channel's file."""
         return self.origin.file.directory
+
+    def of_state(self, identity: str) -> Plan:
+        """Return the plan for the channel's state of this identity."""
+        return replace(self, recipe=self.recipe.of_state(identity))
 
     def problem(self, path: Path_, text: str) -> Problem:
         """Return a problem at a path of the channel's file."""

@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from integrator.contracts.fragments import FRAGMENT_DDL
-from integrator.contracts.report import Report, largest
-from integrator.deliver.kafka.topic_limits import refused
+from integrator.contracts.report import Report
 from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError
@@ -21,6 +20,7 @@ from integrator.plan import Plan
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.second_pass import REPORT_DDL, second_pass
+from integrator.run.refusals import Refusals
 from integrator.run.spark.failures import classify
 from integrator.run.state import consistency
 from integrator.run.state.directory import State
@@ -42,7 +42,7 @@ def cycle(
     with each synced cycle. Raises IntegratorError.
     """
     checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
-    reasons = Reasons(plan.recipe.send.producer, plan.topics)
+    reasons, refusals = Reasons(plan.recipe.send.producer, plan.topics), Refusals(plan.recipe)
 
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()
@@ -62,7 +62,7 @@ def cycle(
             count, moment = of_cycle.record.count, of_cycle.record.began
         alone = in_one and count == 1
         first = first_pass(plan.recipe, before, moment, plan.changes.reader, decode_ahead=alone)
-        second = second_pass(plan.recipe, str(state.path), count, of_cycle)
+        second = second_pass(refusals.recipe, str(state.path), count, of_cycle)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
             keyless = plan.recipe.messages.layout.bundling.keyless
@@ -79,14 +79,17 @@ def cycle(
         sent = time.monotonic()
         reports = [Report.of_json(row.report) for row in rows]
         deferred = [bytes(row.deferred) for row in rows]
-        large = largest(reports)
-        if large is not None:
-            raise refused(plan.recipe.send, large, plan.recipe.messages.max_bytes, f"cycle {number}")
+        refusals.check(
+            reports,
+            f"cycle {number}",
+            lambda recipe: runs.mapInArrow(first_pass(recipe, before, moment, plan.changes.reader), FRAGMENT_DDL),
+        )
         try:
             done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
         except DeliveryError as error:
             raise reasons.explained(error) from None
         reasons.forget()
+        refusals.forget()
         if done.checkpoint.ordinal != last_slice:
             raise RuntimeError(
                 f"cycle {number}: ends with file {last_slice}, and was read to {done.checkpoint.ordinal}"

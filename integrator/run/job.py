@@ -76,7 +76,7 @@ class Job:
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
         source.keep(self.state.path)
-        self.plan = registered(self.plan)
+        self.plan = registered(self.plan, self.state)
 
     def close(self) -> None:
         """Give the channel back."""

@@ -52,7 +52,7 @@ def sent(broker, integrate_once, tmp_path):
         channel.write_text(
             f"state: {tmp_path}/state\n{made}\n".replace("Replication_Factor: 3", "Replication_Factor: 1")
         )
-        if "Create_Topics" not in made:
+        if "Create_Topics: broker" in made:  # which creates none here
             broker.create(topics)
         integrate_once(channel)
         return kafka_io.read_all(broker.servers, topics)
@@ -73,8 +73,6 @@ def as_configured(event):
             made["title"] = made["title"] and hashlib.sha256(b"pl4nted-salt" + made["title"].encode()).hexdigest()[:40]
         if table in ("orders", "baskets"):
             made["note"] = made["note"] and made["note"][:3]
-        if event["op"] == "d":  # Debezium has 0 for a column that may not be null, where it has no value
-            made = {name: value if name == "id" or value not in (0, "AA==") else None for name, value in made.items()}
         return made
 
     operation = "c" if event["op"] == "r" else event["op"]

@@ -24,6 +24,7 @@ AVRO = {
     "value.converter": "io.confluent.connect.avro.AvroConverter",
     "value.converter.schema.registry.url": "http://r:8081",
 }
+TOPICS = {"topic.creation.default.partitions": 3, "topic.creation.default.replication.factor": 2}
 FLAT = {"transforms": "unwrap", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState"}
 KEYED = FLAT | {
     "transforms": "unwrap,value,key",
@@ -49,13 +50,13 @@ def run(tmp_path, capsys):
 CASES = [
     # the envelope, the format, the key
     ({}, "{action: FileFormat, Json: true, JsonMode: SCHEMA_PAYLOAD, Envelope: DEBEZIUM}"),
-    ({}, "MessageKeySerializer: CONNECT_SCHEMA}"),
+    ({}, "MessageKeySerializer: CONNECT_SCHEMA,"),
     ({"value.converter.schemas.enable": "false"}, "JsonMode: PAYLOAD, Envelope: DEBEZIUM"),
-    ({"key.converter.schemas.enable": "false"}, "MessageKeySerializer: CONNECT_PAYLOAD}"),
+    ({"key.converter.schemas.enable": "false"}, "MessageKeySerializer: CONNECT_PAYLOAD,"),
     (AVRO, 'Kafka_Schema_Registry: "http://r:8081"'),
     (AVRO, "{action: FileFormat, Envelope: DEBEZIUM}"),
     (AVRO | {"key.converter": "io.confluent.connect.avro.AvroConverter"},
-     "{action: Integrate, group: KAFKA, table: orders, KeySubjectStrategy: TopicNameStrategy}"),
+     "{action: Integrate, group: KAFKA, table: orders, KeySubjectStrategy: TopicNameStrategy, KeyRecordName: "),
     (AVRO | {"value.converter.value.subject.name.strategy": "io.confluent.kafka.serializers.subject.RecordNameStrategy"},
      "ValueSubjectStrategy: RecordNameStrategy"),
     (AVRO | {"value.converter": "io.confluent.connect.protobuf.ProtobufConverter"}, "Kafka_Schema_Registry_Format: PROTOBUF"),
@@ -84,7 +85,8 @@ CASES = [
       "predicates.p.pattern": ".*audit"}, "{action: Integrate, group: KAFKA, table: audit, MessageKeySerializer: NONE, Topic: all}"),
     ({"transforms": "r", "transforms.r.type": "io.debezium.transforms.ByLogicalTableRouter",
       "transforms.r.topic.regex": "(.*)orders(_old)?", "transforms.r.topic.replacement": "$1all_orders"},
-     "{action: Integrate, group: KAFKA, table: orders_old, Topic: shop.ops.all_orders}"),
+     "{action: Integrate, group: KAFKA, table: orders_old, Topic: shop.ops.all_orders, "
+     "ValueRecordName: shop.ops.all_orders.Envelope, KeyRecordName: shop.ops.all_orders.Key}"),
     # flattened
     (FLAT, "OnDeleteSendTombstone: true"),
     (FLAT, "{action: TableProperties, MissingRepresentationString: __debezium_unavailable_value}"),
@@ -150,12 +152,20 @@ CASES = [
     ({"producer.override.delivery.timeout.ms": "90500"}, 'Name: HVR_KAFKA_MSG_DELIVERY_TIMEOUT, Value: "91"'),
     ({"exactly.once.support": "required"}, "delivery: exactly_once"),
     ({"errors.tolerance": "all", "errors.retry.timeout": "60000"}, "errors: {retry.timeout: 60000, tolerance: all}"),
-    ({"topic.creation.default.partitions": 6, "topic.creation.default.replication.factor": -1},
-     "Create_Topics: {Partitions: 6}"),
-    ({"topic.creation.groups": "big,small", "topic.creation.default.partitions": 3, "topic.creation.big.partitions": 12,
-      "topic.creation.big.include": ".*orders.*", "topic.creation.big.exclude": ".*_old", "topic.creation.small.partitions": 1,
-      "topic.creation.small.include": ".*audit,.*orders"},
-     "Create_Topics: {Partitions: 3, Topic_Partitions: {shop.public.audit: 1, shop.public.orders: 12}}"),
+    ({}, "Create_Topics: broker"),
+    (TOPICS | {"topic.creation.enable": "false"}, "Create_Topics: broker"),
+    (TOPICS | {"topic.creation.default.retention.ms": 5},
+     'Create_Topics: {Partitions: 3, Replication_Factor: 2, Topic_Config: {retention.ms: "5"}}'),
+    (TOPICS | {"topic.creation.default.replication.factor": -1}, 'Create_Topics: [{topics: "*", partitions: 3}]'),
+    (TOPICS | {"topic.creation.groups": "big", "topic.creation.big.include": "shop\\.public\\.orders,.*old",
+               "topic.creation.big.cleanup.policy": "compact"},
+     'Create_Topics: [{topics: [shop.public.orders, "^.*old"], partitions: 3, replication: 2, settings: {cleanup.policy: '
+     'compact}}, {topics: "*", partitions: 3, replication: 2}]'),
+    (TOPICS | {"topic.creation.groups": "big,small", "topic.creation.big.partitions": 12,
+               "topic.creation.big.include": ".*orders.*,(?i)x.*", "topic.creation.big.exclude": ".*_old,y", "topic.creation.small.partitions": 1,
+               "topic.creation.small.replication.factor": -1, "topic.creation.small.include": ".*audit,.*orders"},
+     'Create_Topics: [{topics: ["^(?!(?:.*_old|y)$)(?:.*orders.*)", "^(?!(?:.*_old|y)$)(?:(?i:x.*))"], partitions: 12, replication: 2}, '
+     '{topics: ["^.*audit", "^.*orders"], partitions: 1}, {topics: "*", partitions: 3, replication: 2}]'),
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
@@ -14,15 +14,24 @@ from confluent_kafka.admin._acl import AclOperation
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from integrator.channel.locations import TopicCreation
+from integrator.channel.created_topics import BROKER, Creation, TopicRule, rule_of
 from integrator.deliver.kafka.diagnosis import with_remedy
-from integrator.deliver.kafka.topics import TIMEOUT_S, connected, created
+from integrator.deliver.kafka.topics import (
+    AUTO_CREATE,
+    BY_CHANNEL,
+    TIMEOUT_S,
+    broker_settings,
+    connected,
+    created,
+    missing_text,
+)
 from integrator.errors import EnvironmentFault
 from integrator.librdkafka.aws_iam import client_settings
 from integrator.librdkafka.properties import QUIET, client_properties
 from integrator.names.numbers import are, counted, ranges
 
-_OF_BROKERS = ("message.max.bytes", "min.insync.replicas")
+_REPLICAS = "the replication factor of Create_Topics"
+_FEWER = "lower it, or add brokers"
 _OF_TOPICS = ("max.message.bytes", "min.insync.replicas")
 _NOT_ASKED = KafkaError._UNSUPPORTED_FEATURE  # noqa: SLF001 - the name that confluent_kafka gives it
 _NAMED = 3
@@ -64,42 +73,56 @@ def compacted(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
     return sorted(found)
 
 
-def creation_problems(properties: dict[str, str], creation: TopicCreation, topics: Sequence[str] = ()) -> Iterator[str]:
-    """Yield what at the brokers does not allow topics that are created so, or would keep messages from them.
+def creation_problems(properties: dict[str, str], creation: Creation, topics: Sequence[str]) -> Iterator[str]:
+    """Yield what at the brokers does not allow `topics` that are to be created, or would keep messages from them.
 
-    topics: those that are to be created; the brokers look at them as if they were, and say what they would refuse.
-    What the brokers do not show is not looked at: without the ACL DescribeConfigs on the cluster, or where they are not
-    Apache Kafka's and have no such settings.
+    The brokers look at them as if they were created, and report what they would refuse. What the brokers do not show
+    is not looked at: without the ACL DescribeConfigs on the cluster, or where they are not Apache Kafka's and have no
+    such settings.
     """
     client, there = connected(properties)
-    replicas, given = creation.Replication_Factor, creation.Topic_Config
-    named = f"Create_Topics.Replication_Factor is {replicas}"
-    if replicas > len(there.brokers):
-        brokers = counted(len(there.brokers), "broker")
-        yield f"{named}, and there {are(len(there.brokers))} {brokers}; lower it, or add brokers"
-    else:
-        yield from _refused(client, creation, topics)
-    broker = ConfigResource(ResourceType.BROKER, str(min(there.brokers)))
-    try:
-        settings = client.describe_configs([broker], request_timeout=TIMEOUT_S)[broker].result()
-    except KafkaException:
+    theirs = broker_settings(client, there)
+    if creation == BROKER:
+        if theirs.get(AUTO_CREATE) == "false":
+            yield f"the brokers create no topics ({AUTO_CREATE}=false), and Create_Topics is broker; {BY_CHANNEL}"
+        yield from _too_little(properties, theirs, TopicRule(topics=["*"]))
         return
-    seen = {name: int(settings[name].value) for name in _OF_BROKERS if name in settings}
+    if lacking := [topic for topic in topics if rule_of(creation, topic) is None]:
+        yield missing_text(properties, lacking, creation)
+    rules = {topic: rule for topic in topics if (rule := rule_of(creation, topic)) is not None}
+    used = [rule for rule in creation if rule in rules.values()]
+    brokers = len(there.brokers)
+    too_many = [rule for rule in used if (rule.replication or 1) > brokers]
+    for rule in too_many:
+        yield f"{_REPLICAS} is {rule.replication}, and there {are(brokers)} {counted(brokers, 'broker')}; {_FEWER}"
+    yield from _refused(client, {topic: rule for topic, rule in rules.items() if rule not in too_many})
+    yield from dict.fromkeys(text for rule in used for text in _too_little(properties, theirs, rule))
+
+
+def compacted_anew(properties: dict[str, str]) -> bool:
+    """Return whether topics that brokers create are compacted, as far as our user may see it."""
+    return "compact" in broker_settings(*connected(properties)).get("log.cleanup.policy", "")
+
+
+def _too_little(properties: Mapping[str, str], theirs: Mapping[str, str], rule: TopicRule) -> Iterator[str]:
+    """Yield where the brokers' settings `theirs` would keep messages from topics of a rule."""
     ours = int(properties["message.max.bytes"])
-    theirs, least = seen.get("message.max.bytes", ours), seen.get("min.insync.replicas", 1)
-    if theirs < ours and "max.message.bytes" not in given:
+    most, least = int(theirs.get("message.max.bytes", ours)), int(theirs.get("min.insync.replicas", "1"))
+    replicas = rule.replication or int(theirs.get("default.replication.factor", least))
+    if most < ours and "max.message.bytes" not in rule.settings:
         yield (
-            f"new topics take messages up to {theirs} bytes (message.max.bytes of the brokers), and "
-            f"HVR_KAFKA_MSG_MAX_BYTES is {ours}; lower this, or give max.message.bytes in Create_Topics.Topic_Config"
+            f"new topics take messages up to {most} bytes (message.max.bytes of the brokers), and "
+            f"HVR_KAFKA_MSG_MAX_BYTES is {ours}; lower this, or give max.message.bytes in Create_Topics"
         )
-    if least > replicas and "min.insync.replicas" not in given:
+    if least > replicas and "min.insync.replicas" not in rule.settings:
+        named = f"{_REPLICAS} is {replicas}" if rule.replication else f"default.replication.factor is {replicas}"
         yield f"{named}, and min.insync.replicas of the brokers {least}: no message would be acknowledged; raise it"
 
 
-def _refused(client: AdminClient, creation: TopicCreation, names: Sequence[str]) -> Iterator[str]:
+def _refused(client: AdminClient, rules: Mapping[str, TopicRule]) -> Iterator[str]:
     """Yield why topics would not be created; brokers that are not asked so, such as in-process ones, refuse nothing."""
     by_reason: dict[str, list[str]] = {}
-    for topic, reason in created(client, names, creation, only_asked=True):
+    for topic, reason in created(client, rules, only_asked=True):
         if reason.code() != _NOT_ASKED:
             by_reason.setdefault(reason.str(), []).append(topic)
     for text, refused in by_reason.items():
@@ -144,7 +167,26 @@ def through_topic(properties: dict[str, str], topic: str) -> float:
     _, there = connected(properties)
     if topic not in there.topics:
         raise EnvironmentFault(f"the test topic {topic} is not there; create it, or name one that is there")
-    begun, mark, failed = time.monotonic(), uuid.uuid4().bytes, []
+    begun, mark = time.monotonic(), uuid.uuid4().bytes
+    place = send(properties, topic, b"integrator check", mark)
+    access = client_settings(client_properties(properties))
+    settings: dict[str, Any] = {**QUIET, **access, "group.id": "integrator-check"}
+    consumer = Consumer(settings | {"enable.auto.commit": False})
+    try:
+        consumer.assign([place])
+        came, reason = _first(consumer)
+    finally:
+        consumer.close()
+    if came != mark:
+        raise EnvironmentFault(
+            f"the message sent to the test topic {topic} cannot be read back: {reason}; our user needs the ACL Read"
+        )
+    return time.monotonic() - begun
+
+
+def send(properties: dict[str, str], topic: str, key: bytes, value: bytes) -> TopicPartition:
+    """Send a message to a test topic; return where it is. Raises EnvironmentFault if it is not acknowledged."""
+    failed: list[str] = []
     producer = Producer({**QUIET, **client_settings(properties), "message.timeout.ms": str(int(TIMEOUT_S * 1000))})
     places: list[tuple[int, int]] = []
 
@@ -154,24 +196,12 @@ def through_topic(properties: dict[str, str], topic: str) -> float:
         else:
             places.append((message.partition(), message.offset()))
 
-    producer.produce(topic, key=b"integrator check", value=mark, on_delivery=delivered)
+    producer.produce(topic, key=key, value=value, on_delivery=delivered)
     left = producer.flush(TIMEOUT_S + 1)
     if failed or left or not places:
         why = with_remedy(failed[0] if failed else f"not acknowledged within {TIMEOUT_S:.0f} s")
         raise EnvironmentFault(f"the test topic {topic} takes no message: {why}")
-    access = client_settings(client_properties(properties))
-    settings: dict[str, Any] = {**QUIET, **access, "group.id": "integrator-check"}
-    consumer = Consumer(settings | {"enable.auto.commit": False})
-    try:
-        consumer.assign([TopicPartition(topic, *places[0])])
-        came, reason = _first(consumer)
-    finally:
-        consumer.close()
-    if came != mark:
-        raise EnvironmentFault(
-            f"the message sent to the test topic {topic} cannot be read back: {reason}; our user needs the ACL Read"
-        )
-    return time.monotonic() - begun
+    return TopicPartition(topic, *places[0])
 
 
 def _first(consumer: Consumer) -> tuple[bytes | None, str]:
