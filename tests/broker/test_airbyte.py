@@ -4,6 +4,8 @@ import json
 import subprocess
 
 import pytest
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 from tests.faults import airbyte_kills
 from tests.parts import airbyte, kafka_io
@@ -106,6 +108,26 @@ def test_rows_with_schemas_have_the_columns_of_the_catalog(broker, tmp_path, nam
     rows = {key["payload"]["id"]: value["payload"] for key, value in found}
     assert (rows[3]["_ab_cdc_lsn"], rows[3]["note"]) == (99, None)
     assert rows[4]["extra"] == "new"
+
+
+def test_rows_in_avro_are_read_by_confluents_deserializer(broker, registry_server, tmp_path, name):
+    more = {"message_format": "AVRO", "message_key": "PRIMARY_KEY", "delivery": "exactly_once"}
+    more["schema_registry_url"] = registry_server.url
+    words = airbyte.files(tmp_path, airbyte.options(broker.servers, f"{name}_{{stream}}", **more), streams()[:1])
+    new = record("My Orders!", "sales", '{"id":4,"note":"n","price":1.50,"extra":"new"}')
+    given = [record("My Orders!", "sales", CDC), new]
+    code, out, _ = airbyte.called("write", *words, given="".join(f"{line}\n" for line in given).encode())
+    assert code == 0, "".join(out)
+    read, topic = AvroDeserializer(registry_server.client), f"{name}_My_Orders_"
+    rows = {}
+    for message in kafka_io.read_all(broker.servers, [topic]):
+        key = read(message.key, SerializationContext(topic, MessageField.KEY))
+        rows[key["id"]] = read(message.value, SerializationContext(topic, MessageField.VALUE))
+    own = {"note", "price", "extra", "_ab_cdc_lsn"}
+    assert {number: {name: row[name] for name in own} for number, row in rows.items()} == {
+        3: {"note": None, "price": None, "extra": None, "_ab_cdc_lsn": 99},
+        4: {"note": "n", "price": "1.50", "extra": "new", "_ab_cdc_lsn": None},
+    }
 
 
 ENDS = {
