@@ -192,15 +192,17 @@ class RowWriter:
         """Return values, of one type, with what the envelope has for those that are missing."""
         missing = dict(self._missing)
         gone = [missing.get(segment, {}).get(source) for segment, source in of_values]
-        lacking = [place for place, of_column in zip(of_values, gone, strict=True) if of_column is not None]
-        stands = [self.programs[segment].placeholders.get(source) for segment, source in lacking]
-        absent = [self.programs[segment].absent.get(source) for segment, source in lacking]
-        stands, absent = ([one for one in found if one is not None] for found in (stands, absent))
-        if not stands and not absent:
+        lacking = [None if none is None else place for place, none in zip(of_values, gone, strict=True)]
+        stands = [place and self.programs[place[0]].placeholders.get(place[1]) for place in lacking]
+        absent = [place and self.programs[place[0]].absent.get(place[1]) for place in lacking]
+        found = {"after": set(stands) - {None}, "before": set(absent) - {None}}
+        if not any(found.values()):
             return values
         sizes = [len(self.rows.segments[segment]) for segment, _ in of_values]
         masks = [np.zeros(size, bool) if one is None else one for one, size in zip(gone, sizes, strict=True)]
         before, missed = self._of_columns(before_images(self.rows), of_values), np.concatenate(masks)
-        for found, which in ((stands, missed & ~before), (absent, missed & before)):
-            values = pc.if_else(pa.array(which), found[0], values) if found else values
+        for each, which, of_column in ((found["after"], ~before, stands), (found["before"], before, absent)):
+            for one in each:  # of columns with the same type, some have others
+                same = np.repeat([one == stand for stand in of_column], sizes)
+                values = pc.if_else(pa.array(missed & which & same), one, values)
         return values

@@ -1,5 +1,6 @@
 """Tables that differ in their names only are parsed and encoded together: nothing of that can be seen in messages."""
 
+import json
 import random
 
 import pytest
@@ -35,6 +36,12 @@ SETTINGS = {
     "tables' names in columns": (JSON, [EXTRA.format("{hvr_tbl_name}")], ""),
     "tables' names in SQL": (JSON, [EXTRA.format("sql: upper(hvr_tbl_name)")], ""),
     "tables' names in headers": (JSON, ["{action: Integrate, MessageHeaders: 't={hvr_tbl_name};k={k}'}"], ""),
+    "typed headers": (
+        JSON,
+        ["{action: Integrate, MessageHeaders: 't={hvr_tbl_name};k={k}', MessageHeaderSerializer: CONNECT}"],
+        "",
+    ),
+    "a text": ("Text: '{k};{hvr_tbl_name}'", [], ""),
     "tables' names in keys": (JSON, ["{action: Integrate, MessageKey: '{hvr_tbl_base_name} {k}'}"], ""),
     "numbers of rows": (JSON, [EXTRA.format("{hvr_integ_key} {hvr_row_uuid}")], ""),
     "one table otherwise": (JSON, [EXTRA.format("{v}").replace("Name", "table: b, Name")], ""),
@@ -88,6 +95,32 @@ def test_messages_are_the_same(name, topic, tmp_path, monkeypatch):
         with monkeypatch.context() as patch:  # blocks end between the rows of updates
             patch.setattr(Reading, "block_bytes", 400)
             assert outcome(made, path)[0] == joint[0]
+
+
+REGISTRY = ", Kafka_Schema_Registry: 'http://x'"
+
+
+@pytest.mark.parametrize("kafka", ["", REGISTRY, f"{REGISTRY}, Kafka_Schema_Registry_Format: PROTOBUF"])
+def test_what_debezium_has_for_values_that_are_not_there(kafka, tmp_path, monkeypatch):
+    """Deletes with the key alone, of columns that may not be null; two tables have other defaults."""
+    ddl = "".join(
+        f"create table {name}(k int primary key, v varchar(9) not null {default}, big text not null, n int);"
+        for name, default in (("a", ""), ("b", ""), ("c", "default 'x'"), ("d", "default 'y'"))
+    )
+    made = pure.recipe(tmp_path, ddl, "  - {action: FileFormat, Envelope: DEBEZIUM}\n", kafka=kafka)
+    whole = {"v": "1", "big": "2", "n": 3}
+    rows = [{"hvr_tbl_name": name, "hvr_op": 0, "k": k} | (whole if k else {}) for k in (0, 1) for name in "abcd"]
+    rows += [{"hvr_tbl_name": name, "hvr_op": 5} for name in "ab"]
+    joint, alone = both(made, pure.hvr(tmp_path, *rows), monkeypatch)
+    assert not isinstance(joint, str)
+    assert joint == alone
+    if not kafka:
+        values = {
+            one.topic: json.loads(one.value)["payload"]["before"]
+            for one in joint[0]
+            if one.value and b'"k":0' in one.value
+        }
+        assert [values[name]["v"] for name in "abcd"] == ["", "", "x", "y"]
 
 
 @pytest.mark.parametrize("policy", ["DEAD_LETTER, Dead_Letter_Topic: dead", "SKELETON"])
