@@ -4,6 +4,7 @@ import pytest
 
 from integrator import plan
 from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.replay import job
 
 TEXT = """\
 channel: both
@@ -65,3 +66,8 @@ def test_what_does_not_go_together(old, new, text, made):
     with pytest.raises(ConfigurationError) as raised:
         made(old, new)
     assert text in str(raised.value)
+
+
+def test_dead_letters_are_not_replayed_for_they_do_not_record_their_location(made):
+    with pytest.raises(ConfigurationError, match="write mended records into a file of their location"):
+        job.plan_of(made())
