@@ -60,6 +60,7 @@ faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.restarts --restarts 200
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20
 	$(BIN)/python -m tests.faults.socket_kills --lines 500000 --kills 12
+	$(BIN)/python -m tests.faults.airbyte_kills --kills 20
 	$(BIN)/python -m tests.faults.state_damage --rounds 200
 	$(BIN)/python -m tests.faults.live_postgres --seconds 60 --kills 4
 	$(BIN)/python -m tests.faults.many_channels --channels 4 --starts 20

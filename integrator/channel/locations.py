@@ -51,6 +51,12 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
         "{hvr_tbl_name}",
         description="Text with {hvr_tbl_name}, {hvr_tbl_base_name}, {hvr_schema}, {hvr_cap_loc} or {hvr_chn_name}.",
     )
+    Topic_Names: Literal["LITERAL", "AIRBYTE"] = Field(
+        "LITERAL",
+        description="LITERAL: topics are called as their text says. AIRBYTE: as Airbyte's name transformer writes that "
+        "text, names in it among it: marks of letters go, a run of blanks is one underscore, and so is each other "
+        "character but a-z A-Z 0-9 _; {hvr_schema} is empty where a table has no schema (extension).",
+    )
     Kafka_Message_Bundling: Literal["ROW", "CHANGE", "TRANSACTION", "THRESHOLD"] = Field(
         "ROW",
         description="Which rows share a message. ROW: none. CHANGE: the before and after image of an update. "

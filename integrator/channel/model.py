@@ -18,7 +18,9 @@ from integrator.channel.tolerance import Errors
 class TableFile(Model):
     """A file with table definitions."""
 
-    file: LocalPath = Field(description="SQL DDL (.sql), an Avro schema (.avsc) or YAML (.yaml).")
+    file: LocalPath = Field(
+        description="SQL DDL (.sql), an Avro schema (.avsc), YAML (.yaml), or a catalog of Airbyte (.json)."
+    )
     sql_dialect: str = Field(
         "postgres",
         description="The SQL dialect of a .sql file: postgres, mysql, oracle, tsql … For another file, if it is "

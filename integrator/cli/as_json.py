@@ -84,7 +84,7 @@ def plan(plan: Plan, only: Sequence[str]) -> str:
                 "captured": list(show.captured(table.capture)),
                 "columns": [
                     {
-                        "name": field.name,
+                        "name": show.field_name(field.name),
                         "type": describe(field.type),
                         "nullable": field.nullable,
                         "value": show.value(field),

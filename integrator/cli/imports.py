@@ -26,7 +26,9 @@ def _report(text: str, problems: ConfigurationError | None) -> None:
 @app.command()
 def airbyte(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="destination-kafka's configuration, JSON.")],
-    tables: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Table definitions of its streams.")],
+    tables: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="Table definitions of its streams: SQL, or a catalog.")
+    ],
     channel: OutFile = Path("channel.yaml"),
     sql_dialect: Annotated[str, typer.Option(help="Whose SQL the definitions are in.")] = "postgres",
 ) -> None:

@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from integrator.channel.secret import Secrets
+from integrator.cli import airbyte as airbytes
 from integrator.cli import definitions, output, state, transfer
 from integrator.cli import imports as importing
 from integrator.cli import init as initial
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 
 app.add_typer(importing.app, name="import")
+app.add_typer(airbytes.app, name="airbyte")
 
 
 def _show_version(wanted: bool) -> None:

@@ -93,7 +93,7 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
         columns = grid("column", "type", "null", "value")
         for field in table.fields:
             columns.add_row(
-                Cell(field.name),
+                Cell(field_name(field.name)),
                 Cell(describe(field.type)),
                 "yes" if field.nullable else "no",
                 Cell(referenced(value(field))),
@@ -166,11 +166,16 @@ def _text(text: str, console: Console) -> None:
         console.print(text, highlight=False, markup=False)
 
 
+def field_name(field: str) -> str:
+    """Return the name of a field as people see it: a whole event has one that no column can have."""
+    return field.lstrip("\0")
+
+
 def value(field: Field) -> str:
     """Return what the value of a column is."""
     if field.soft_delete:
         return "1 if deleted, else 0"
-    return expression_text(field.expression) if field.expression else (field.source or "empty")
+    return expression_text(field.expression) if field.expression else field_name(field.source or "empty")
 
 
 def expression_text(parts: tuple[Part, ...]) -> str:

@@ -85,8 +85,8 @@ class Sought:
 class Messages:
     """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes.
 
-    limits: the topics whose own limit (max.message.bytes) is below max_bytes, and that limit. sought: set where the row
-    of a refused message is looked for, and nothing is sent.
+    identity: of the channel's state, see `State.identity`. limits: the topics whose own limit (max.message.bytes) is
+    below max_bytes, and that limit. sought: set where the row of a refused message is looked for, and nothing is sent.
     """
 
     channel: str
@@ -95,6 +95,7 @@ class Messages:
     timezone: str = "UTC"
     max_bytes: int = 0
     oversized: Oversized = field(default_factory=Oversized)
+    identity: str = ""
     limits: tuple[tuple[str, int], ...] = ()
     sought: Sought | None = None
 
@@ -153,14 +154,20 @@ class Recipe:
     send: Send = field(default_factory=Send)
     tolerance: Tolerance = field(default_factory=Tolerance)
 
+    def of_state(self, identity: str) -> Recipe:
+        """Return the recipe for the channel's state of this identity."""
+        return replace(self, messages=replace(self.messages, identity=identity))
+
     @cached_property
     def fingerprint(self) -> str:
         """A text that is another where messages would be made otherwise.
 
-        Where the files are does not change them, nor does what only decides which rows are passed over and counted.
+        Where the files are does not change them, nor does what only decides which rows are passed over and counted. The
+        identity is that of the state beside which the fingerprint is kept: a new one, where it was lost, stops nothing.
         """
         read = replace(self.read, path="", absent=(), refreshed=())
-        messages = self.messages  # a topic's own limit decides to which topic a row goes only where dead letters do
+        # a topic's own limit decides to which topic a row goes only where dead letters do
+        messages = replace(self.messages, identity="")
         if not messages.oversized.dead_letters:
             messages = replace(messages, limits=())
         made = (read, self.tables, messages, *self.tolerance.changes)
@@ -190,7 +197,7 @@ class Recipe:
         """Whether there are columns whose values are in no log and no error."""
         return any(table.masked for table in self.tables)
 
-    @property
+    @cached_property
     def paired(self) -> bool:
         """Whether the two rows of an update are needed together."""
         layout = self.messages.layout

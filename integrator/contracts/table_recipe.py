@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from integrator.contracts.message_format import SchemaId
 from integrator.contracts.operations import (
@@ -21,9 +21,9 @@ class Field:
     """A column of the messages: its name and type there, and where its value comes from.
 
     `source` is the table column to take; `expression` is evaluated instead where there is one; `soft_delete` fields are
-    computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for.
-    operations: those for whose rows the expression is evaluated; all where there are none. lossy: its type cannot hold
-    all that the source's can, and values are coerced.
+    computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for,
+    and default that one's. operations: those for whose rows the expression is evaluated; all where there are none.
+    lossy: its type cannot hold all that the source's can, and values are coerced.
     """
 
     name: str
@@ -36,10 +36,11 @@ class Field:
     column: str | None = None
     operations: tuple[int, ...] = ()
     lossy: bool = False
+    default: Any = None
 
     def as_column(self, *, nullable: bool) -> Column:
         """Return the field as a column, null allowed or not."""
-        return Column(self.name, self.type, nullable)
+        return Column(self.name, self.type, nullable, default=self.default)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class KeyRecipe:
 class TableRecipe:
     """How the changes of one table become messages.
 
-    key: the replication key. headers: names and expressions. tombstones: a delete is followed by a message without
+    key: the replication key. headers: names and expressions; header_serializer: how their values are written, a name in
+    formats.header_values.HEADERS. tombstones: a delete is followed by a message without
     value. truncates, before_updates: they are sent, where the style sends them.
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
@@ -131,6 +133,8 @@ class TableRecipe:
     in_database: the schema and the name that records of the table have, and its partitions.
     added: columns that came while the channel ran, each with the number of the file and the line that has it first.
     masked: columns whose values are in no log and no error, for the channel does not send them as they are.
+    whole_events: messages have events as they came; the first two fields are those of `EVENT_COLUMNS`.
+    value_record, key_record: the names of records in schemas, where the channel gives them.
     keyless: neither the definition nor the channel gives a key, and `key` is all columns that may be in one.
     """
 
@@ -142,6 +146,7 @@ class TableRecipe:
     fields: tuple[Field, ...]
     message_key: KeyRecipe = field(default_factory=lambda: KeyRecipe("NONE"))
     headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    header_serializer: str = "STRING"
     tombstones: bool = False
     truncates: bool = True
     before_updates: bool = True
@@ -157,6 +162,9 @@ class TableRecipe:
     keyless: bool = False
     in_database: tuple[str | None, str, tuple[str, ...]] | None = None
     masked: tuple[str, ...] = ()
+    whole_events: bool = False
+    value_record: str = ""
+    key_record: str = ""
 
     @property
     def operations(self) -> tuple[int, ...]:

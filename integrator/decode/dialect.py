@@ -110,7 +110,8 @@ class Dialect:
     recognized. check: raises DataError for JSON lines, seen apart from those around them, whose envelopes or tables
     are wrong whatever comes before or after; it is not there where records mean nothing apart. transactions: see there.
     waits: whether a JSON line is the first of two that are one change, so that a file must not end with it. finite:
-    whether it has null for numbers that are none, or without end (NaN, Infinity).
+    whether it has null for numbers that are none, or without end (NaN, Infinity). events_for: the envelope in which its
+    records' events are messages as they came, see `contracts.whole_event`.
     """
 
     read: Callable[[File, PreviousEnd, Reading], Iterator[Batch]]
@@ -124,6 +125,7 @@ class Dialect:
     transactions: TransactionMarks | None = None
     waits: Callable[[bytes], bool] | None = None
     finite: bool = False
+    events_for: str = ""
 
 
 def of_parts(
@@ -171,6 +173,9 @@ def of_parts(
     return Dialect(read, tail, marks, names_tables, check=check)
 
 
-def of_lines(records: JsonRecords, marks: tuple[Mark, ...], *, names_tables: bool = False) -> Dialect:
+def of_lines(
+    records: JsonRecords, marks: tuple[Mark, ...], *, names_tables: bool = False, events_for: str = ""
+) -> Dialect:
     """Return the dialect whose files are JSON lines; the rest as in `Dialect`."""
-    return of_parts(records.parts, marks, names_tables=names_tables, check=records.check)
+    made = of_parts(records.parts, marks, names_tables=names_tables, check=records.check)
+    return replace(made, events_for=events_for)

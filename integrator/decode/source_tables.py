@@ -136,12 +136,11 @@ class SourceTables:
             return "rows of absent tables" if found[0].name in self._catalogue.absent else found[0]
         if self._ignores_unknown:
             return "rows of unknown tables"
-        record = "a record without a value in a topic" if by_topic else "a change"
         remedy = ", or give the source location the table of its topics (table)" if by_topic else ""
         raise PublicDataError(
             Fault(
                 where,
-                f"{record} of table {source}, which the channel does not have; its tables are "
+                f"a change of table {source}, which the channel does not have; its tables are "
                 f"{self._catalogue.names}; define it{remedy}, or set unknown_tables: ignore at the source location",
             )
         )

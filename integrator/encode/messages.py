@@ -14,6 +14,7 @@ from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import image_columns, with_image
 from integrator.formats import FORMATS
 from integrator.formats.contract import Format, Frame
+from integrator.formats.json_object import AS_THEY_ARE
 from integrator.formats.keys import KEYS, SchemaType, key_options
 from integrator.formats.records import ByColumn, Encoder
 from integrator.schema import Column
@@ -43,8 +44,10 @@ def old_fields(table: TableRecipe, layout: MessageFormat) -> tuple[Field, ...]:
 def columns(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> tuple[Column, ...]:
     """Return the columns of a message of this shape."""
     layout = recipe.messages.layout
+    if layout.alone:
+        return tuple(field.as_column(nullable=True) for field in table.fields if field.name == layout.alone)
     if layout.envelope:
-        return ENVELOPES[layout.envelope].columns(table, recipe.messages.channel, format_of(layout))
+        return ENVELOPES[layout.envelope].columns(table, recipe.messages.channel)
     by_shape = format_of(layout).missing == "shape"
     listed = [
         field.as_column(nullable=field.nullable or (shape.truncate if by_shape else _may_be_null(field, table)))
@@ -98,10 +101,13 @@ def image_format(table: TableRecipe, recipe: Recipe) -> ImageFormat | None:
     by_column = format_of(layout).by_column
     if not layout.envelope or by_column is None:
         return None
+    if table.whole_events:
+        return ImageFormat(AS_THEY_ARE, image_columns(table.fields[:1], required=False), options_of(table, recipe))
     envelope = ENVELOPES[layout.envelope]
-    around = envelope.columns(with_image(table), recipe.messages.channel, format_of(layout))
+    around = envelope.columns(with_image(table), recipe.messages.channel)
     options = by_column.image_options(around, options_of(table, recipe))
-    return ImageFormat(by_column.images or by_column, image_columns((*table.fields, *envelope.image_fields)), options)
+    of_image = image_columns((*table.fields, *envelope.added(table)), required=envelope.required)
+    return ImageFormat(by_column.images or by_column, of_image, options)
 
 
 def value_encoder(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> Encoder:
@@ -118,7 +124,9 @@ def value_frame(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> Fra
 
 
 def record(table: TableRecipe, recipe: Recipe) -> str:
-    """Return the name of a value's record: the table's, or the envelope's."""
+    """Return the name of a value's record: the one that the channel gives, or the table's, or the envelope's."""
+    if table.value_record:
+        return table.value_record
     if recipe.messages.layout.envelope != "DEBEZIUM":
         return table.table.name
     names = (recipe.messages.channel, table.table.schema, table.table.base_name, "Envelope")
@@ -134,6 +142,8 @@ def key_frame(table: TableRecipe, recipe: Recipe) -> Frame:
 
 def key_record(table: TableRecipe, recipe: Recipe) -> str:
     """Return the name of a key's record (https://fivetran.com/docs/hvr6/action-reference/integrate)."""
+    if table.key_record:
+        return table.key_record
     struct = KEYS[table.message_key.serializer].of_struct
     if recipe.messages.layout.envelope == "DEBEZIUM" and struct is not None and not struct.schema_type:
         return ".".join(filter(None, (recipe.messages.channel, table.table.schema, table.table.base_name, "Key")))

@@ -19,6 +19,7 @@ from integrator.expressions.substitutions import (
     IN_A_MESSAGE,
     LITERAL,
     MESSAGE_FORMAT,
+    OF_TABLE,
     SUBSTITUTIONS,
     VARIABLE,
     WITH_TEXT,
@@ -147,9 +148,10 @@ def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Par
         name, double = own, None
     if name.startswith("hvr_") and table.column(name) is None:
         raise ExpressionError(f"{found[0]} is no substitution; {substitution_meant(name, accepted_in(context))}")
-    if context == "topic":
+    if context in OF_TABLE:
         raise ExpressionError(
-            f"{found[0]}: a topic cannot depend on the values of a row; {listed(accepted_in(context), 'it can have')}"
+            f"{found[0]}: a {context} cannot depend on the values of a row; "
+            f"{listed(accepted_in(context), 'it can have')}"
         )
     if double:
         raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names and hvr_col_name only")
@@ -225,7 +227,7 @@ def natural_type(parts: tuple[Part, ...], table: Table) -> Type:
 
 
 def constant_text(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
-    """Return the text of a template that depends on no row: a topic."""
+    """Return the text of a template that depends on no row: a topic, or the name of a record."""
     texts = []
     for part in parts:
         match part:
@@ -236,5 +238,5 @@ def constant_text(parts: tuple[Part, ...], values: dict[str, str | None]) -> str
             case Constant(value):
                 texts.append("" if value is None else str(value))
             case ColumnValue() | Sql():
-                raise ExpressionError("a topic cannot depend on the values of a row")
+                raise ExpressionError("it cannot depend on the values of a row")
     return "".join(texts)

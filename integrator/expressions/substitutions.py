@@ -14,8 +14,11 @@ from integrator.schema import Type
 
 INTEG_SEQ_LENGTH = 45
 
-Context = Literal["IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic"]
-
+Context = Literal[
+    "IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic", "record name"
+]  # fmt: skip
+OF_TABLE: tuple[Context, ...] = ("topic", "record name")
+"""Contexts of what all messages of a table have in common."""
 
 Dependency = Literal["row", "missing", "transaction", "table", "columns", "file", "record", "run"]
 """What a value depends on: its row; which values are missing; where the transaction ends; the names of the table; which
@@ -31,7 +34,7 @@ class Substitution:
     depends_on: tuple[Dependency, ...] = ("row",)
 
 
-_BOTH: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders", "topic")
+_BOTH: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders", *OF_TABLE)
 IN_A_MESSAGE: tuple[Context, ...] = ("MessageKey", "MessageHeaders")
 _CAPTURED: tuple[Context, ...] = (
     "IntegrateExpression",

@@ -49,6 +49,10 @@ def by_column(leaf_of: Callable[[Options], Leaf]) -> ByColumn:
     return ByColumn(write, _between)
 
 
+AS_THEY_ARE = ByColumn(lambda _column, _options: lambda values: Written(values, "", ""), lambda *_: ("", ""))
+"""How objects are written that are JSON text already, in a column of their own."""
+
+
 def _between(columns: Columns, _options: Options) -> tuple[str, ...]:
     """Return the names of members, and the braces; those of an object without members as one piece."""
     names = [json.dumps(column.name, ensure_ascii=False) + ":" for column in columns]

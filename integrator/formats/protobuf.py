@@ -12,6 +12,7 @@ is never given to another field. How values are written is in `protobuf_values`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from integrator import schema
@@ -30,14 +31,21 @@ _IMPORTS = {
     "google.protobuf.Timestamp": "google/protobuf/timestamp.proto",
 }
 _META = "confluent/meta.proto"
+_HIDING = {"confluent", "google"}
+"""Parts of a package that hide the packages of these names, which are then named from the outermost on."""
+_IMPORTED = re.compile(r"(?<![\w.])((?:confluent|google)\.)")
 
 
 def schema_text(name: str, columns: Columns, options: Options) -> str:
-    """Return the proto3 text with the message `name`."""
+    """Return the proto3 text with the message `name`, which is in the package that is before its last dot."""
     imports: set[str] = set()
-    body = list(_message(name, columns, options, 0, imports))
+    package, _, message = name.rpartition(".")
+    body = list(_message(message, columns, options, 0, imports))
+    if _HIDING.intersection(package.split(".")):
+        body = [_IMPORTED.sub(r".\1", line) for line in body]
     imported = "".join(f'import "{file}";\n' for file in sorted(imports))
-    return 'syntax = "proto3";\n\n' + (imported + "\n" if imported else "") + "\n".join(body) + "\n"
+    head = (f"package {package};\n\n" if package else "") + (imported + "\n" if imported else "")
+    return 'syntax = "proto3";\n\n' + head + "\n".join(body) + "\n"
 
 
 def _message(name: str, columns: Columns, options: Options, depth: int, imports: set[str]) -> Iterator[str]:
@@ -123,6 +131,11 @@ def numbers_of(text: str) -> tuple[tuple[str, int], ...]:
     return (*named, *((f"{paths[path]}?{number}", number) for path, number in found.reserved if path in paths))
 
 
+def record_refusal(name: str) -> str | None:
+    """Return why no message can have this name, which may have dots, or None."""
+    return next(filter(None, map(name_refusal, name.split("."))), None)
+
+
 def refusal(kind: Type, _options: Options) -> str | None:
     """Return why Protobuf cannot express a type, or None."""
     if isinstance(kind, schema.Array) and isinstance(kind.item, schema.Array):
@@ -161,9 +174,10 @@ FORMAT = Format(
     schema_text=schema_text,
     refusal=refusal,
     name_refusal=name_refusal,
-    record_refusal=name_refusal,
+    record_refusal=record_refusal,
     schema_type="PROTOBUF",
     columns_refusal=clash,
     header_tail=b"\x00",
     text=False,
+    named=True,
 )

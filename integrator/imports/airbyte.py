@@ -7,8 +7,7 @@ each key that has no counterpart is named, with the reason.
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ _KEYS = (
     "without Envelope, keys are of the primary key, and such changes are in order"
 )
 _SCHEMA = "{hvr_schema}"
+_SIGNS = str.maketrans(dict.fromkeys("{}<>':", "_"))
 PREFIX = "AIRBYTE"
 """Of the environment variables that have what is secret: a channel has no passwords."""
 
@@ -37,12 +37,13 @@ def run(
     """
     drafts.refuse_existing(channel)
     draft = read(file)
-    draft.tables.append({"file": definitions, "sql_dialect": sql_dialect})
+    draft.tables.append(
+        {"file": definitions} | ({"sql_dialect": sql_dialect} if tables.is_sql(str(definitions)) else {})
+    )
     topic = draft.kafka.get("Kafka_Default_Topic", "")
     if _SCHEMA in topic and not all(table.schema for table in tables.read(str(definitions), sql_dialect).tables):
-        draft.kafka["Kafka_Default_Topic"] = topic.replace(_SCHEMA, "")
         draft.report.todo(
-            "{namespace} is empty in topics, because the definitions name no schema: write it there (create table "
+            "{namespace} is empty in topics of tables whose definitions name no schema: write it there (create table "
             "public.…)"
         )
     return drafts.write(draft, channel, timezone)
@@ -58,6 +59,12 @@ def read(file: Path) -> Draft:
         found = found["connectionConfiguration"]
     if not isinstance(found, dict) or "bootstrap_servers" not in found:
         raise ConfigurationError(f"{file}: is no configuration of destination-kafka: it has no bootstrap_servers")
+    return draft_of(found)
+
+
+def draft_of(options: Mapping[str, Any]) -> Draft:
+    """Return what the options of a configuration say."""
+    found = dict(options)
     draft = Draft("airbyte", "a configuration of Airbyte's Kafka destination")
     draft.remarks.append("The messages of a source connector (airbyte … read), a file for each run.")
     draft.source = {"class": "files", "path": "changes", "dialect": "airbyte"}
@@ -71,6 +78,7 @@ def read(file: Path) -> Draft:
     }
     if "topic_pattern" in values:
         draft.kafka["Kafka_Default_Topic"] = topic_of(values.pop("topic_pattern"))
+        draft.kafka["Topic_Names"] = "AIRBYTE"
     if "sync_producer" in values:
         draft.report.ignore("sync_producer", "each cycle waits for all of its acknowledgements")
     if "test_topic" in values:
@@ -83,12 +91,6 @@ def read(file: Path) -> Draft:
 
 
 def topic_of(pattern: str) -> str:
-    """Return a topic pattern as Kafka_Default_Topic, in the letters that Airbyte gives its topics."""
-    parts = re.split(r"(\{namespace\}|\{stream\})", pattern)
-    ours = {"{namespace}": _SCHEMA, "{stream}": "{hvr_tbl_base_name}"}
-    return "".join(ours.get(part) or _letters(part) for part in parts)
-
-
-def _letters(text: str) -> str:
-    plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.category(one).startswith("M"))
-    return re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"[ \t\n\x0b\f\r]+", "_", plain))
+    """Return a topic pattern as Kafka_Default_Topic, in which signs of expressions are what Topic_Names makes them."""
+    literal = pattern.replace("{namespace}", "\0").replace("{stream}", "\1").translate(_SIGNS)
+    return literal.replace("\0", _SCHEMA).replace("\1", "{hvr_tbl_base_name}")

@@ -4,7 +4,7 @@ In come the channel's file and a timezone; out goes a Plan, plain frozen data, o
 wrong.
 
 ends, source, asked, definitions, identity     where changes come from, where they go, and the tables
-parameters, tables, fields, keys, capture, restrict, message_key, topic     actions -> a table's recipe
+parameters, tables, fields, keys, capture, restrict, message_key, topic, record_names     actions -> a table's recipe
 kafka, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
 bundling, layout, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
 contract     the plan itself
@@ -53,7 +53,8 @@ from integrator.plan.source import (
 )
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
-from integrator.plan.topic import check_creation, notes_of_creation
+from integrator.plan.topic import check_creation, notes_of_creation, notes_of_shared_topics
+from integrator.plan.whole_event import notes_of_events
 from integrator.schema import Table
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
@@ -233,6 +234,8 @@ def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:
     yield from kafka_access.access_notes(ends.settings.producer)
     yield from notes_of(channel, ends.kafka)
     yield from notes_of_deletes(tables)
+    yield from notes_of_events(ends.scope)
+    yield from notes_of_shared_topics(ends.kafka, tables)
     yield from notes_of_partitions(tables, channel.locations[ends.scope.cap_loc].group)
     yield from notes_of_creation(
         ends.kafka, [*(table.topic for table in tables), recipe.messages.oversized.dead_letters]

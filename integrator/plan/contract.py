@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from integrator.channel import reader
 from integrator.channel.created_topics import Creation, creation_of
@@ -126,6 +126,10 @@ class Plan:
     def directory(self) -> str:
         """The directory of the channel's file."""
         return self.origin.file.directory
+
+    def of_state(self, identity: str) -> Plan:
+        """Return the plan for the channel's state of this identity."""
+        return replace(self, recipe=self.recipe.of_state(identity))
 
     def problem(self, path: Path_, text: str) -> Problem:
         """Return a problem at a path of the channel's file."""

@@ -96,7 +96,7 @@ def _check_names(fields: list[Field], columns: ColumnParameters, table: Table, s
 
 def _check_some_are_sent(fields: list[Field], columns: ColumnParameters, table: Table, scope: ChannelScope) -> None:
     """Report messages that would have no column of the table."""
-    if all(field.extra for field in fields):
+    if all(field.extra for field in fields) and table.columns:
         absent = [column.places["Absent"] for column in columns.values() if column.values.Absent]
         text = "all columns are absent, and nothing of a row would be sent; send one, or leave the table out: "
         text += f"{{action: TableProperties, table: {table.name}, Absent: true}}"
@@ -186,6 +186,7 @@ def _field(name: str, column: Column | None, context: _Context) -> Field:
         column=column.name if column else None,
         operations=operations,
         lossy=lossy,
+        default=column.default if column is not None and declared == column.type and not expression else None,
     )
 
 

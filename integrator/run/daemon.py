@@ -19,14 +19,16 @@ from integrator.run.spark import session
 _POLL_S = 0.2
 
 
-def integrate(plans: Sequence[Plan], *, once: bool, observer: Observer | None = None) -> None:
-    """Integrate what is there (`once`), or go on until SIGTERM or SIGINT. Raises IntegratorError.
+def integrate(
+    plans: Sequence[Plan], *, once: bool, observer: Observer | None = None, stopping: threading.Event | None = None
+) -> None:
+    """Integrate what is there (`once`), or go on until SIGTERM or SIGINT, which set `stopping`, as others may.
 
     Everything that can be known to be wrong, of any channel, is found before the first row is read. After that the
     channels know nothing of each other: when one fails, the others go on, and it waits to be resumed; its error is
-    raised when no other channel goes on.
+    raised when no other channel goes on. Raises IntegratorError.
     """
-    stopping = threading.Event()
+    stopping = stopping or threading.Event()
     jobs = [Job(plan, stopping, observer) for plan in plans]
     try:
         for job in jobs:

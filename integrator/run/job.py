@@ -76,7 +76,7 @@ class Job:
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
         source.keep(self.state.path)
-        self.plan = registered(self.plan)
+        self.plan = registered(self.plan, self.state)
 
     def close(self) -> None:
         """Give the channel back."""
@@ -212,7 +212,7 @@ class Job:
         def stream() -> StreamingQuery:
             runs = slices.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
             writer = runs.writeStream.queryName(self.plan.channel).option(
-                "checkpointLocation", self.state.spark_checkpoint
+                "checkpointLocation", self.state.spark_checkpoint_uri
             )
             return writer.foreachBatch(gate.around(integrate_cycle)).trigger(**trigger).start()
 

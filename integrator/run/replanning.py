@@ -15,12 +15,12 @@ from integrator.run.state.directory import State
 from integrator.tables import discovered_columns
 
 
-def registered(plan: Plan) -> Plan:
-    """Return a plan whose schemas are registered, and whose topics are there and take its messages.
+def registered(plan: Plan, state: State) -> Plan:
+    """Return a plan for the channel's state, whose schemas are registered, and whose topics take its messages.
 
-    Raises IntegratorError.
+    Topics that are not there are created. Raises IntegratorError.
     """
-    plan = registration.resolve(plan)
+    plan = registration.resolve(plan.of_state(state.identity()))
     producer = plan.recipe.send.producer
     created = topics.ensure(producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
     if created:
@@ -40,7 +40,7 @@ def _with_columns(plan: Plan, state: State, found: ColumnsFound) -> Plan:
     tables = {one.in_source.name: one.in_source for one in made.recipe.tables}
     if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
         raise DataError(f"{found}; a column of that name is there under another one; define it")
-    made = registered(dataclasses.replace(made, state=plan.state))
+    made = registered(dataclasses.replace(made, state=plan.state), state)
     state.mark_added(known)
     came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
     structlog.get_logger().warning("columns added", channel=plan.channel, columns=came, found=str(found))
@@ -51,7 +51,7 @@ def _with_schemas(plan: Plan, state: State, found: SchemasFound) -> Plan:
     """Return the plan with the schemas that records have, and the tables of topics that came since."""
     before = {table.table.name for table in plan.recipe.tables}
     made = learned(plan, found, discovered_columns.read(state.path))
-    made = registered(dataclasses.replace(made, state=plan.state))
+    made = registered(dataclasses.replace(made, state=plan.state), state)
     made.changes.keep(state.path)
     new = sorted({table.table.name for table in made.recipe.tables} - before)
     log = structlog.get_logger()

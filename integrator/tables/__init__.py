@@ -16,7 +16,7 @@ from pathlib import Path
 
 from integrator.errors import Problem
 from integrator.schema import Table
-from integrator.tables import avsc, ddl, yaml_table
+from integrator.tables import airbyte_catalog, avsc, ddl, yaml_table
 from integrator.tables.partitions import Partitions, group_by_table
 
 
@@ -37,6 +37,7 @@ NOTATIONS: dict[str, Callable[[str, str, str], Read]] = {
     ".avsc": avsc.read,
     ".yaml": yaml_table.read,
     ".yml": yaml_table.read,
+    ".json": airbyte_catalog.read,
 }
 
 

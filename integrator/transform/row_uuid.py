@@ -1,7 +1,8 @@
-"""`{hvr_row_uuid}`, an extension: a UUID for each change row, made of its position, so that it is the same again (I2).
+"""`{hvr_row_uuid}`, an extension: a UUID for each change row, which is the same when the row is sent again (I2).
 
-UUID version 8 (RFC 9562 section 5.8): XXH3-128 of `channel|source location|table|hvr_integ_seq`, with the version and
-the variant written over its hex digits 13 and 17.
+UUID version 8 (RFC 9562 section 5.8): XXH3-128 of `identity|channel|source location|table|hvr_integ_seq`, with the
+version and the variant written over its hex digits 13 and 17. The identity is a random text that is made once and kept
+with the channel's state: positions of other states, such as lines of files of the same names, have other UUIDs.
 """
 
 from __future__ import annotations
@@ -24,10 +25,9 @@ _VARIANT = np.frombuffer(b"89ab89ab89ab89ab", np.uint8)
 
 def row_uuid(changes: ChangeBatch, table: TableRecipe, channel: Recipe) -> pa.Array:
     """Return the UUID of each change row, as text."""
-    lead, names = (
-        f"{channel.messages.channel}|{changes.location or channel.messages.cap_loc}|",
-        table_names(changes, "name", table, channel),
-    )
+    made_of = channel.messages
+    lead = f"{made_of.identity}|{made_of.channel}|{changes.location or made_of.cap_loc}|"
+    names = table_names(changes, "name", table, channel)
     named = (
         pc.binary_join_element_wise(lead, names, "|", changes.integ_seq, "")
         .cast(pa.binary())

@@ -91,3 +91,22 @@ def test_keys_of_one_columns_value_read_back_through_confluents_deserializer(
     assert keys
     assert all(isinstance(key, int) for key in keys)
     assert registry_server.client.get_latest_version(f"{topic}-key").schema.schema_str.strip() == '"int"'
+
+
+def test_one_value_a_message_with_typed_headers(broker, integrate_once, tmp_path, name):
+    broker.create(channels.shop_topics(name))
+    more = '  - {action: FileFormat, Text: "{hvr_tbl_name};{hvr_op}"}\n'
+    more += "  - {action: Integrate, MessageKeySerializer: NONE, MessageHeaderSerializer: CONNECT, "
+    more += 'MessageHeaders: "op={hvr_op};table={hvr_tbl_name}"}\n'
+    channel = channels.shop(tmp_path, broker.servers, name, more=more)
+    shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in")
+    integrate_once(channel)
+    messages = kafka_io.read_all(broker.servers, channels.shop_topics(name))
+    assert {message.topic for message in messages} == set(channels.shop_topics(name))
+    for message in messages:
+        table, operation = message.topic.removeprefix(f"{name}."), message.value.decode().partition(";")[2]
+        assert (message.key, message.value.decode(), operation.isdigit()) == (None, f"{table};{operation}", True)
+        assert dict(message.headers) == {
+            "op": b'{"schema":{"type":"int32","optional":false},"payload":%s}' % operation.encode(),
+            "table": b'{"schema":{"type":"string","optional":false},"payload":"%s"}' % table.encode(),
+        }

@@ -1,6 +1,7 @@
 """Authentication and TLS against a real Apache Kafka: the right ones are let in, the wrong ones are told so."""
 
 import json
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from integrator import plan
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import EnvironmentFault
-from tests.parts import brokers, channels, kafka_io
+from tests.parts import brokers, channels, kafka_io, pages
 from tests.parts.certificates import Authority, encrypted
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
@@ -53,10 +54,14 @@ ssl.truststore.type=PEM
 ssl.truststore.location={authority.certificate}
 listener.name.mutual.ssl.client.auth=required
 listener.name.secure.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
-listener.name.secure.plain.sasl.jaas.config=org.apache.kafka.common.{plain} required user_ann="{PASSWORD}";
+listener.name.secure.plain.sasl.jaas.config=org.apache.kafka.common.{plain} required user_ann="{PASSWORD}" user_$ConnectionString="{PASSWORD}";
 listener.name.secure.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.{scram} required;
 """
-        format_words = ["--add-scram", f"SCRAM-SHA-512=[name=bob,password={PASSWORD}]"]
+        format_words = [
+            word
+            for name in ("bob", "integrator")
+            for word in ("--add-scram", f"SCRAM-SHA-512=[name={name},password={PASSWORD}]")
+        ]
         listeners = {"SECURE": "SASL_SSL", "MUTUAL": "SSL"}
         ours, our_key = authority.sign("us")
         with brokers.KraftBroker(class_path, directory, listeners, properties, format_words) as kraft:
@@ -156,6 +161,35 @@ def test_hvrs_recipe_for_msk_is_let_in(guarded, channel, name, integrate_once):
     integrate_once(file)
     received = kafka_io.read_all(guarded.kraft.servers, channels.shop_topics(name))
     assert sorted(json.loads(message.value)["payload"]["id"] for message in received) == [*range(ROWS)]
+
+
+OF_SERVICES = [
+    pytest.param(text, id=str(block))
+    for text, block in pages.channels()
+    if block.page.name in ("confluent-cloud.md", "event-hubs.md", "msk.md") and re.search("USER_PASS|SCRAM", text)
+]
+
+
+@pytest.mark.parametrize("text", OF_SERVICES)
+def test_channels_of_the_pages_on_services_are_let_in(
+    text, guarded, registry_server, name, tmp_path, integrate_once, monkeypatch
+):
+    """As the pages have them, with the brokers, the authority and the registry that are here."""
+    for variable in re.findall(r"\$\{([A-Z_]+)\}", text):
+        monkeypatch.setenv(variable, "ann" if variable == "CONFLUENT_KEY" else PASSWORD)
+    here = re.sub(r"(Kafka_Brokers): .*", rf'\1: ["{guarded.place("SECURE")}"]', text)
+    here = re.sub(r"(Kafka_Schema_Registry): .*", rf'\1: "{registry_server.url}"', here)
+    here = here.replace("Kafka_Tls: true", f"Stream_Public_Certificate: {guarded.authority}")
+    here = here.replace("Replication_Factor: 3", "Replication_Factor: 1").replace("shop.{hvr", f"{name}.{{hvr")
+    (tmp_path / "shop.yaml").write_text(here.replace("dialect: debezium", "dialect: hvr, table: notes"))
+    (tmp_path / "shop.sql").write_text("create table notes(id int primary key, what text);")
+    (tmp_path / "changes").mkdir()
+    rows = (f'{{"hvr_op": 1, "hvr_tx_seq": "{row}", "id": {row}, "what": "w"}}\n' for row in range(ROWS))
+    (tmp_path / "changes" / "a.jsonl").write_text("".join(rows))
+    if "Create_Topics" not in text:
+        open_doors(guarded).create([f"{name}.notes"])
+    integrate_once(tmp_path / "shop.yaml")
+    assert len(kafka_io.read_all(guarded.kraft.servers, [f"{name}.notes"])) == ROWS
 
 
 def test_init_is_let_in_by_a_clients_properties_and_writes_no_password(

@@ -1,6 +1,7 @@
 """AWS IAM as Amazon MSK has it: Apache Kafka checks the signed requests that AWS's library makes of credentials."""
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.producer_client import ProducerClient
 from integrator.errors import EnvironmentFault
 from integrator.librdkafka import aws_iam
-from tests.parts import brokers, channels, kafka_io
+from tests.parts import brokers, channels, kafka_io, pages
 from tests.parts.certificates import Authority
 from tests.parts.waiting import PATIENCE_S
 
@@ -83,15 +84,33 @@ def properties_of(msk):
     }
 
 
+def integrate(channel):
+    """In a process of its own, whose executors have the credentials of the environment."""
+    command = [sys.executable, str(ROOT / "run.py"), "--channel", str(channel), "--once"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
 def test_the_whole_job_by_aws_credentials(msk, channel, name, credentials, delivery):
     credentials(SECRET_KEY)
     channel.write_text(channel.read_text() + f"\ndelivery: {delivery}\n")
-    command = [sys.executable, str(ROOT / "run.py"), "--channel", str(channel), "--once"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=PATIENCE_S)
-    assert done.returncode == 0, done.stderr[-3000:]
+    integrate(channel)
     found = kafka_io.read_all(msk[0].servers, channels.shop_topics(name))
     assert sorted(json.loads(message.value)["payload"]["id"] for message in found) == [*range(ROWS)]
+
+
+def test_the_channel_of_the_page_is_let_in(msk, channel, name, credentials):
+    """As the page has it, with the brokers, the authority and the rows of this test."""
+    credentials(SECRET_KEY)
+    [text] = [text for text, block in pages.channels() if block.page.name == "msk.md" and "AWS_MSK_IAM" in text]
+    text = re.sub(r"(Kafka_Brokers): .*", rf'\1: ["{msk[0].listeners["IAM"]}"]', text)
+    text = text.replace("Kafka_Tls: true", f"Stream_Public_Certificate: {msk[1]}").replace("shop.{hvr", f"{name}.{{hvr")
+    text = text.replace("Replication_Factor: 3", "Replication_Factor: 1").replace("path: changes", "path: in")
+    channel.write_text(text.replace("dialect: debezium", "dialect: hvr, table: notes"))
+    (channel.parent / "shop.sql").write_text("create table notes(id int primary key, what text);")
+    integrate(channel)
+    assert len(kafka_io.read_all(msk[0].servers, [f"{name}.notes"])) == ROWS
 
 
 def test_credentials_that_msk_does_not_know_are_named(msk, channel, integrate_once, credentials, monkeypatch):

@@ -37,12 +37,16 @@ def started(kraft, directory, name, restart):
     return daemon, own, channel
 
 
-@pytest.mark.parametrize("submit", [False, True], ids=["python run.py", "spark-submit run.py"])
+HADOOP = "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:1"
+"""What a cluster of Hadoop has, where no path of ours may lead: nobody listens there."""
+
+
+@pytest.mark.parametrize("submit", [False, True], ids=["python run.py", "spark-submit run.py beside Hadoop"])
 def test_sigterm_ends_it_at_the_end_of_a_cycle_with_exit_code_0(submit, broker, tmp_path, name, integrate_once):
     broker.create(channels.shop_topics(name))
     channel = channels.shop(tmp_path, broker.servers, name)
     states.unfinished(tmp_path / "state" / "shop" / "checkpoint" / "offsets")  # as if a start had been killed before
-    daemon = Daemon(channel, submit=submit)
+    daemon = Daemon(channel, submit=submit, spark=[HADOOP])
     daemon.wait_for("integrating")
     shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in" / "a.tmp")
     (tmp_path / "in" / "a.tmp").rename(tmp_path / "in" / "a.jsonl")

@@ -102,6 +102,7 @@ class Round:
         self._daemon = Daemon(self._path)
         with self._left_nothing(), topic_rows.Tap(self.parts.kraft.servers, self._topics.values()) as tap:
             with self._fed():
+                until(lambda: self._streams(tap), self.parts.worker.log)
                 for name in self.chosen:
                     with contextlib.suppress(AssertionError):
                         self._daemon.wait_for("cycle synced", self._draw.randint(0, 3), seconds=20)
@@ -172,6 +173,13 @@ class Round:
             feeder.join()
         if failed:
             raise failed[0]
+
+    def _streams(self, tap: topic_rows.Tap) -> bool:
+        """Return whether Debezium's snapshot is done.
+
+        One that is broken off is made anew, without the deletes of rows that were sent before: these are lost in Debezium.
+        """
+        return any(event["op"] != "r" for table in self._topics for event in self._events(tap, table))
 
     def _start_again(self) -> None:
         """Start the daemon again if it ended. Fails where what ended it is no fault of the round's."""

@@ -84,18 +84,21 @@ def libraries() -> str | None:
     return f"{LIBRARIES}/*" if fetched(HERE / "kafka" / "pom.xml", LIBRARIES) else None
 
 
-def fetched(pom: Path, directory: Path) -> bool:
-    """Return whether the jars that a pom depends on are in a directory, fetched from Maven Central if need be."""
+def fetched(pom: Path, directory: Path, *words: str) -> bool:
+    """Return whether the jars that a pom depends on are in a directory, fetched from Maven Central if need be.
+
+    words: more for Maven, such as -Dkafka.version=4.1.1.
+    """
     if not (shutil.which("mvn") and shutil.which("java")):
         return directory.exists()
     directory.parent.mkdir(exist_ok=True)
     with Path(f"{directory}.lock").open("w") as lock:  # tests run in several processes
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return directory.exists() or _fetch(pom, directory)
+        return directory.exists() or _fetch(pom, directory, *words)
 
 
-def _fetch(pom: Path, directory: Path) -> bool:
-    command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+def _fetch(pom: Path, directory: Path, *words: str) -> bool:
+    command = ["mvn", "-q", "-B", *words, "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
     command += [f"-DoutputDirectory={directory}.part", f"-DbuildDirectory={directory}.build"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -39,7 +39,27 @@ def recipe(
     groups: str = "{}",
 ) -> Recipe:
     """The recipe of a channel over the tables of `ddl`."""
-    (directory / "tables.sql").write_text(ddl)
+    return of_definitions(directory, ddl, "tables.sql", actions, dialect, kafka, source, run, groups)
+
+
+def of_tables(directory: Path, definitions: str, name: str, dialect: str) -> Recipe:
+    """The recipe of a channel in plain JSON over the tables that a file of this name defines."""
+    return of_definitions(directory, definitions, name, f"  - {PLAIN}\n", dialect)
+
+
+def of_definitions(
+    directory: Path,
+    definitions: str,
+    name: str,
+    actions: str = "",
+    dialect: str = "hvr",
+    kafka: str = "",
+    source: str = "",
+    run: RunOptions | None = None,
+    groups: str = "{}",
+) -> Recipe:
+    """The recipe of a channel over the tables that a file of this name defines."""
+    (directory / name).write_text(definitions)
     channel = directory / "channel.yaml"
     channel.write_text(
         f"""
@@ -47,7 +67,7 @@ channel: pure
 locations:
   src: {{class: files, path: {directory}/in, dialect: {dialect}{source}}}
   kaf: {{class: kafka, Kafka_Brokers: [localhost]{kafka}}}
-tables: [{directory}/tables.sql]
+tables: [{directory}/{name}]
 table_groups: {groups}
 actions:
   - {{action: Integrate, CycleByteLimit: 0}}

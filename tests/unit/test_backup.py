@@ -45,6 +45,7 @@ def other(directory):
 def test_what_is_imported_is_what_was_exported(state, file, tmp_path):
     (state.path / "added.json").write_text("{}")
     (state.path / "refreshed.json").write_text('{"t": "1"}')
+    identity = state.identity()
     with pytest.raises(
         EnvironmentFault, match="backup: is there already, perhaps a backup; give another name, or give"
     ):
@@ -54,6 +55,7 @@ def test_what_is_imported_is_what_was_exported(state, file, tmp_path):
     restored = other(tmp_path)
     assert backup.restore(restored, "shop", file, replace=False) == done
     assert tree(restored.path) == tree(state.path)
+    assert restored.identity() == identity
     consistency.check(restored)
 
 

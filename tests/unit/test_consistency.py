@@ -301,6 +301,7 @@ DAMAGED_FILES = {
         lambda state: state.refreshed(),
         "remove it: then changes that the rows of a refresh contain already",
     ),
+    "identity": (lambda state: state.identity(), "rows that are sent again have other UUIDs"),
     "added.json": (lambda state: discovered_columns.read(state.path), "columns are added again"),
 }
 

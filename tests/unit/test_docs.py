@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -74,6 +75,11 @@ def test_channels_of_the_pages_pass_check(text, block, tmp_path, monkeypatch):
     assert plan.build("page.yaml", "UTC").recipe.tables
     if re.search(r"class: (jdbc|snapshot)", text):
         assert plan.build("page.yaml", "UTC", RunOptions(), refreshing=True).recipe.tables
+
+
+@pytest.mark.parametrize("block", [block for block in pages.blocks() if block.language == "json"], ids=str)
+def test_json_of_the_pages_is_json(block):
+    json.loads(block.text)
 
 
 def parse(words: list[str], command: Any, parent: Any = None) -> None:

@@ -144,6 +144,7 @@ FACTS = {
         lambda state: state.mark_refreshed({"t": "1"}),
         replaced("refreshed.json", "state"),
     ),
+    "the state has an identity": (state_of, State.identity, replaced("identity", "state")),
     "columns are added": (state_of, lambda state: state.mark_added({}), replaced("added.json", "state")),
     "the channel is suspended": (state_of, lambda state: state.suspend("x"), replaced("suspended", "state")),
     "the channel is resumed": (suspended, State.resume, [("unlink", "suspended"), ("fsync", "state")]),

@@ -10,6 +10,7 @@ from integrator.contracts.fragments import PresentFields
 from integrator.decode.contract import Reading
 from integrator.encode import messages
 from integrator.errors import ConfigurationError, DataError
+from integrator.run.state.directory import State
 from tests.parts import pure
 
 pytestmark = pytest.mark.fast
@@ -82,9 +83,9 @@ def test_keys_of_debezium_have_a_schema_where_values_have_one(mode, key, tmp_pat
 def test_debezium_with_its_schema_is_connect_json(tmp_path):
     [(key, value)], _ = sent(tmp_path, "Envelope: DEBEZIUM", LIFE[0])
     assert list(value) == ["schema", "payload"]
-    assert value["schema"]["name"] == "pure.shop.t.Envelope"
+    assert (value["schema"]["name"], value["schema"]["version"]) == ("pure.shop.t.Envelope", 2)
     before, after = value["schema"]["fields"][:2]
-    assert (before["name"], before["optional"], before["field"]) == ("pure.shop.t.Before", True, "before")
+    assert (before["name"], before["optional"], before["field"]) == ("pure.shop.t.Value", True, "before")
     assert (after["name"], after["optional"], after["field"]) == ("pure.shop.t.Value", True, "after")
     assert {field["field"]: field.get("name") for field in before["fields"]} == {
         "id": None,
@@ -95,24 +96,82 @@ def test_debezium_with_its_schema_is_connect_json(tmp_path):
     assert json.loads(key)["payload"] == {"id": 1}
 
 
-REQUIRED = [
-    # the format, the columns that are not nullable in before images and in after images
-    ("SCHEMA_PAYLOAD", ["id"], ["id", "v"]),
-    ("REGISTRY_JSON", ["id"], ["id", "v"]),
-    ("REGISTRY_AVRO", [], []),  # both images are one record in a binary format
-    ("REGISTRY_PROTOBUF", [], []),
-]
-
-
-@pytest.mark.parametrize(("fmt", "before", "after"), REQUIRED)
-def test_columns_that_are_not_null_are_so_in_images_that_have_them(fmt, before, after, tmp_path):
-    """A delete may have the key alone."""
+@pytest.mark.parametrize("fmt", ["SCHEMA_PAYLOAD", "REGISTRY_JSON", "REGISTRY_AVRO", "REGISTRY_PROTOBUF"])
+def test_columns_that_are_not_null_are_so_in_both_images(fmt, tmp_path):
     kind = fmt.removeprefix("REGISTRY_")
     kafka = "" if kind == fmt else f", Kafka_Schema_Registry: 'http://x', Kafka_Schema_Registry_Format: {kind}"
     ddl = "create table t(id int primary key, v text not null, n int)"
     recipe = pure.recipe(tmp_path, ddl, "  - {action: FileFormat, Envelope: DEBEZIUM}", kafka=kafka)
     images = messages.columns(recipe.tables[0], recipe, PresentFields())[:2]
-    assert [[column.name for column in image.type.fields if not column.nullable] for image in images] == [before, after]
+    assert [[column.name for column in image.type.fields if not column.nullable] for image in images] == [
+        ["id", "v"]
+    ] * 2
+
+
+ZEROS = {
+    "boolean": False, "smallint": 0, "bigint": 0, "decimal(6,2)": "AA==", "real": 0.0, "varchar(9)": "", "bytea": "",
+    "uuid": "", "date": 0, "time(3)": 0, "timestamp(6)": 0, "timestamptz": "1970-01-01T00:00:00.000000Z", "text[]": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_debezium_has_zeros_for_what_is_not_there_and_may_not_be_null(alone, tmp_path):
+    """Deletes that have the key alone, as Debezium's connector for PostgreSQL sends them: see its recorded events."""
+    columns = ", ".join(f"c{at} {kind} not null" for at, kind in enumerate(ZEROS))
+    ddl = f"create table shop.t(id int primary key, {columns}, n int);"
+    # a table alone, or with others: what computes an image is another
+    more = "  - {action: ColumnProperties, Name: n, IntegrateExpression: '{hvr_missing}', Datatype: text}\n" * alone
+    fmt = "Envelope: DEBEZIUM, Json: true, JsonMode: PAYLOAD"
+    messages, _ = sent(tmp_path, fmt, {"hvr_op": 0, "id": 1}, ddl=ddl, more=more)
+    before = messages[0][1]["before"]
+    assert [before[f"c{at}"] for at in range(len(ZEROS))] == list(ZEROS.values())
+    assert before["n"] is None or alone
+    assert messages[0][1]["after"] is None
+
+
+DEFAULTS = {
+    # the column; its default in Connect JSON; in Avro, and its type there
+    "c boolean default true": (True, True, {"type": "boolean", "connect.default": True}),
+    "c int default (-7)": (-7, -7, {"type": "int", "connect.default": -7}),
+    "c smallint default '5'::smallint": (5, 5, {"type": "int", "connect.default": 5, "connect.type": "int16"}),
+    "c decimal(6,2) default 2.50": ("APo=", "\x00\xfa", {"type": "bytes", "scale": 2, "precision": 6, "connect.version": 1, "connect.parameters": {"scale": "2", "connect.decimal.precision": "6"}, "connect.default": "\x00\xfa", "connect.name": "org.apache.kafka.connect.data.Decimal", "logicalType": "decimal"}),
+    "c real default 0.5": (0.5, 0.5, {"type": "float", "connect.default": 0.5}),
+    "c text default 'it''s'::text": ("it's", "it's", {"type": "string", "connect.default": "it's"}),
+    "c date default '2026-01-02'::date": (20455, 20455, {"type": "int", "connect.version": 1, "connect.default": 20455, "connect.name": "io.debezium.time.Date"}),
+    "c timestamp(3) default '1970-01-01 00:00:01'": (1000, 1000, {"type": "long", "connect.version": 1, "connect.default": 1000, "connect.name": "io.debezium.time.Timestamp"}),
+    # what the database computes is not known
+    "c int default nextval('x')": (None, None, "int"),
+    "c timestamp default now()": (None, None, {"type": "long", "connect.version": 1, "connect.name": "io.debezium.time.MicroTimestamp"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("column", DEFAULTS)
+def test_debezium_has_the_defaults_of_columns_that_are_not_null(column, tmp_path):
+    """As AvroData and JsonConverter write them; and in before images that have no value."""
+    in_json, in_avro, kind = DEFAULTS[column]
+    ddl = f"create table shop.t(id int primary key, {column} not null, n int default 3);"
+    messages_, _ = sent(tmp_path, "Envelope: DEBEZIUM", {"hvr_op": 0, "id": 1}, ddl=ddl)
+    value = messages_[0][1]
+    [found] = [one for one in value["schema"]["fields"][0]["fields"] if one["field"] == "c"]
+    assert found.get("default") == in_json
+    assert value["payload"]["before"] == {"id": 1, "c": 0 if in_json is None else in_json, "n": None}
+    recipe = pure.recipe(
+        tmp_path, ddl, "  - {action: FileFormat, Envelope: DEBEZIUM}", kafka=", Kafka_Schema_Registry: 'http://x'"
+    )
+    image = json.loads(messages.value_schema(recipe.tables[0], recipe))["fields"][0]["type"][1]
+    assert image["fields"][1] == {"name": "c", "type": kind} | ({} if in_avro is None else {"default": in_avro})
+
+
+def test_rows_have_no_defaults_of_the_database(tmp_path):
+    ddl = "create table t(id int primary key, c int not null default 7);"
+    recipe = pure.recipe(tmp_path, ddl, "  - {action: FileFormat, Json: true}")
+    assert "default" not in messages.value_schema(recipe.tables[0], recipe)
+
+
+def test_debezium_has_nothing_for_a_struct_that_is_not_there(tmp_path):
+    ddl = "create table shop.t(id int primary key, s struct<a int> not null);"
+    with pytest.raises(DataError, match="column s: the record has no value, and DEBEZIUM has placeholders for text, "):
+        sent(tmp_path, "Envelope: DEBEZIUM", {"hvr_op": 0, "id": 1}, ddl=ddl)
 
 
 def test_debezium_has_a_placeholder_for_values_that_the_source_left_out(tmp_path):
@@ -174,6 +233,20 @@ def test_airbyte(tmp_path):
     assert len({key for key, _ in messages}) == len(messages)
     assert sent(tmp_path, "Envelope: AIRBYTE", *LIFE)[0] == messages  # I2: the uuid is made of the position
     assert not_sent == {"op 5 in envelope AIRBYTE": 1}
+
+
+def test_uuids_of_rows_are_those_of_the_channels_state(tmp_path):
+    """Two connections have the same channel, files and lines; a state that is restored goes on with its own uuids."""
+    made = pure.recipe(tmp_path, DDL, "  - {action: FileFormat, Envelope: AIRBYTE}\n")
+    file = pure.hvr(tmp_path, *LIFE[:1])
+    one, other = (State(str(tmp_path / name)) for name in ("one", "other"))
+    for state in (one, other):
+        state.make()
+    keys = [
+        pure.messages(made.of_state(identity), file)[0].key
+        for identity in (one.identity(), one.identity(), other.identity())
+    ]
+    assert keys[0] == keys[1] != keys[2]
 
 
 TIMEKEY = """

@@ -9,7 +9,13 @@ from integrator.cli.main import app
 
 HEAVY = ("confluent_kafka", "numba", "numpy", "pandas", "pyarrow", "pyspark", "sqlglot", "yaml")
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
-WORDS = [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS), ["import", "hvr", "--help"]]
+WORDS = [
+    ["--help"],
+    ["--version"],
+    *([name, "--help"] for name in COMMANDS),
+    ["import", "hvr", "--help"],
+    ["airbyte", "write", "--help"],
+]
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
@@ -36,7 +42,7 @@ def test_completion_loads_nothing_heavy_either():
     assert done.stdout.split() == ["prepare", "[]"], done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("words", [[], ["import"]])
+@pytest.mark.parametrize("words", [[], ["import"], ["airbyte"]])
 def test_a_command_of_which_nothing_is_given_shows_its_help(words):
     """It ended with 2, and "; see --help" on stderr."""
     done = subprocess.run([sys.executable, "-m", "integrator", *words], capture_output=True, text=True, check=False)

@@ -18,10 +18,10 @@ LOGIN = SECURE["protocol"]["sasl_jaas_config"]
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    def called(configuration):
+    def called(configuration, tables=ROOT / "schemas" / "shop.sql"):
         (tmp_path / "airbyte.json").write_text(json.dumps(configuration))
         file = tmp_path / "channel.yaml"
-        words = ["--tables", str(ROOT / "schemas" / "shop.sql"), "--channel", str(file)]
+        words = ["--tables", str(tables), "--channel", str(file)]
         monkeypatch.setattr(sys, "argv", ["integrator", "import", "airbyte", str(tmp_path / "airbyte.json"), *words])
         code, printed = main.main(), capsys.readouterr()
         return code, printed.out + printed.err, file
@@ -65,13 +65,33 @@ def test_one_with_tls_and_a_password(run, monkeypatch):
 @pytest.mark.parametrize(
     ("pattern", "topic"),
     [
-        ("sample.topic", "sample_topic"),
-        ("{namespace}-{stream}", "{hvr_schema}_{hvr_tbl_base_name}"),
-        ("Café  menü/{stream}", "Cafe_menu_{hvr_tbl_base_name}"),
+        ("sample.topic", "sample.topic"),
+        ("{namespace}-{stream}", "{hvr_schema}-{hvr_tbl_base_name}"),
+        ("a{b}<hvr_op>'{stream}'", "a_b__hvr_op__{hvr_tbl_base_name}_"),
     ],
 )
-def test_topics_are_called_as_airbyte_calls_them(pattern, topic):
+def test_topic_patterns_are_templates_whose_names_are_transformed(pattern, topic):
     assert topic_of(pattern) == topic
+
+
+def test_topics_are_called_as_airbyte_calls_them(run, tmp_path):
+    (tmp_path / "t.sql").write_text(
+        'create table sales."My Orders!"(id int primary key); create table "Bücher"(id int);'
+    )
+    code, printed, file = run({**COMMON, "topic_pattern": "{namespace}.{stream}"}, tmp_path / "t.sql")
+    assert code == 0, printed
+    assert {table.topic for table in plan.build(str(file), "UTC").recipe.tables} == {"sales_My_Orders_", "_Bucher"}
+    assert "{namespace} is empty in topics of tables whose definitions name no schema" in printed
+
+
+def test_a_catalog_defines_the_streams(run, tmp_path):
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}}}
+    configured = {"stream": {"name": "My Orders!", "namespace": "s", "json_schema": schema}, "primary_key": [["id"]]}
+    (tmp_path / "catalog.json").write_text(json.dumps({"streams": [configured]}))
+    code, printed, file = run({**COMMON, "topic_pattern": "{namespace}_{stream}"}, tmp_path / "catalog.json")
+    assert code == 0, printed
+    [table] = plan.build(str(file), "UTC").recipe.tables
+    assert (table.topic, table.table.name, table.whole_events) == ("s_My_Orders_", "my_orders", True)
 
 
 @pytest.mark.parametrize(

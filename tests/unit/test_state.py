@@ -59,6 +59,12 @@ def test_the_fingerprint_knows_no_broker(tmp_path):
     assert dataclasses.replace(recipe, send=Send(rate_limit=5)).fingerprint == recipe.fingerprint
 
 
+def test_the_fingerprint_is_the_same_when_the_states_identity_was_lost(tmp_path):
+    made = pure.recipe(tmp_path, "create table t(id int primary key);")
+    assert made.of_state("a") != made.of_state("b")
+    assert made.of_state("a").fingerprint == made.of_state("b").fingerprint == made.fingerprint
+
+
 def test_a_damaged_mark_is_told_by_name(tmp_path):
     state, _, _ = marked(tmp_path, deferred=False)
     (state.path / "synced" / "0.json").write_text("{}")

@@ -12,6 +12,7 @@ import pyarrow as pa
 from integrator.arrow.arrays import same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.contracts.segment import Segment
+from integrator.contracts.whole_event import EVENT
 from integrator.decode.column_names import in_other_case, is_meant
 from integrator.decode.contract import Reading
 from integrator.decode.json.objects import Objects, names_of
@@ -290,7 +291,7 @@ def _meaning(share: TableRun, name: str, images: JsonImages) -> str | None:
     same = [one.name for one in columns if is_meant(one, name) or (images.fold and one.name.lower() == name.lower())]
     if same:
         return same[0] if len(same) == 1 else None
-    return "" if images.apart(name, share.variant) else None
+    return "" if images.apart(name, share.variant) or share.table.column(EVENT.name) is not None else None
 
 
 def _firsts(part: Places, codes: Places) -> Ints:

@@ -32,6 +32,7 @@ from integrator.names.numbers import are, counted, ranges
 
 _REPLICAS = "the replication factor of Create_Topics"
 _FEWER = "lower it, or add brokers"
+_OF_TOPICS = ("max.message.bytes", "min.insync.replicas")
 _NOT_ASKED = KafkaError._UNSUPPORTED_FEATURE  # noqa: SLF001 - the name that confluent_kafka gives it
 _NAMED = 3
 _ALLOWING = {AclOperation.WRITE, AclOperation.ALL}
@@ -66,7 +67,7 @@ def compacted(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics if topic in there.topics]
     found = []
     for resource, future in client.describe_configs(resources, request_timeout=TIMEOUT_S).items() if resources else ():
-        with contextlib.suppress(KafkaException):
+        with contextlib.suppress(KafkaException, KeyError):
             if "compact" in future.result()["cleanup.policy"].value:
                 found.append(resource.name)
     return sorted(found)
@@ -143,13 +144,14 @@ def _limits(client: AdminClient, properties: dict[str, str], replicas: dict[str,
         except KafkaException as error:  # without the ACL DescribeConfigs the limits cannot be seen
             yield f"{resource.name}: its limits cannot be seen: {error.args[0].str()}"
             continue
-        theirs = int(settings["max.message.bytes"].value)
+        # brokers that are not Apache Kafka's may show neither
+        seen = {name: int(settings[name].value) for name in _OF_TOPICS if name in settings}
+        theirs, least = seen.get("max.message.bytes", ours), seen.get("min.insync.replicas", 1)
         if theirs < ours:
             yield (
                 f"{resource.name}: takes messages up to {theirs} bytes (max.message.bytes), and HVR_KAFKA_MSG_MAX_BYTES"
                 f" is {ours}; set one of them to the other's"
             )
-        least = int(settings["min.insync.replicas"].value)
         if least > replicas[resource.name]:
             yield (
                 f"{resource.name}: has {counted(replicas[resource.name], 'replica')}, and min.insync.replicas is "
@@ -165,7 +167,26 @@ def through_topic(properties: dict[str, str], topic: str) -> float:
     _, there = connected(properties)
     if topic not in there.topics:
         raise EnvironmentFault(f"the test topic {topic} is not there; create it, or name one that is there")
-    begun, mark, failed = time.monotonic(), uuid.uuid4().bytes, []
+    begun, mark = time.monotonic(), uuid.uuid4().bytes
+    place = send(properties, topic, b"integrator check", mark)
+    access = client_settings(client_properties(properties))
+    settings: dict[str, Any] = {**QUIET, **access, "group.id": "integrator-check"}
+    consumer = Consumer(settings | {"enable.auto.commit": False})
+    try:
+        consumer.assign([place])
+        came, reason = _first(consumer)
+    finally:
+        consumer.close()
+    if came != mark:
+        raise EnvironmentFault(
+            f"the message sent to the test topic {topic} cannot be read back: {reason}; our user needs the ACL Read"
+        )
+    return time.monotonic() - begun
+
+
+def send(properties: dict[str, str], topic: str, key: bytes, value: bytes) -> TopicPartition:
+    """Send a message to a test topic; return where it is. Raises EnvironmentFault if it is not acknowledged."""
+    failed: list[str] = []
     producer = Producer({**QUIET, **client_settings(properties), "message.timeout.ms": str(int(TIMEOUT_S * 1000))})
     places: list[tuple[int, int]] = []
 
@@ -175,24 +196,12 @@ def through_topic(properties: dict[str, str], topic: str) -> float:
         else:
             places.append((message.partition(), message.offset()))
 
-    producer.produce(topic, key=b"integrator check", value=mark, on_delivery=delivered)
+    producer.produce(topic, key=key, value=value, on_delivery=delivered)
     left = producer.flush(TIMEOUT_S + 1)
     if failed or left or not places:
         why = with_remedy(failed[0] if failed else f"not acknowledged within {TIMEOUT_S:.0f} s")
         raise EnvironmentFault(f"the test topic {topic} takes no message: {why}")
-    access = client_settings(client_properties(properties))
-    settings: dict[str, Any] = {**QUIET, **access, "group.id": "integrator-check"}
-    consumer = Consumer(settings | {"enable.auto.commit": False})
-    try:
-        consumer.assign([TopicPartition(topic, *places[0])])
-        came, reason = _first(consumer)
-    finally:
-        consumer.close()
-    if came != mark:
-        raise EnvironmentFault(
-            f"the message sent to the test topic {topic} cannot be read back: {reason}; our user needs the ACL Read"
-        )
-    return time.monotonic() - begun
+    return TopicPartition(topic, *places[0])
 
 
 def _first(consumer: Consumer) -> tuple[bytes | None, str]:

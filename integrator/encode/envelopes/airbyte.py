@@ -1,8 +1,10 @@
 """Airbyte's Kafka destination (https://docs.airbyte.com/integrations/destinations/kafka): four fields, a uuid as key.
 
-Airbyte's uuid is random; ours is {hvr_row_uuid}, made of the change's position, so that a message that is sent again is
-the same (I2). emitted_at is the commit. In the data are the columns, and Airbyte's own of a CDC source: a delete has
-_ab_cdc_deleted_at. Truncates are counted, and not sent.
+Airbyte's uuid is random; ours is {hvr_row_uuid}, made of the change's position and the channel's state, so that a
+message that is sent again is the same (I2), and those of two connections are not. Of records of Airbyte's own sources
+the data is what they have, as it came, and emitted_at is theirs. Of other records the data has the columns, and what a
+CDC source of Airbyte's adds, made here: _ab_cdc_cursor is the position, _ab_cdc_updated_at the commit, and of a delete
+_ab_cdc_deleted_at, too; emitted_at is the commit. Truncates are counted, and not sent.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, DELETE, INSERT, UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
+from integrator.contracts.whole_event import EVENT_TIME
 from integrator.encode.envelopes.contract import Envelope, image, image_type
-from integrator.formats.contract import Format
 from integrator.formats.records import Arrays
-from integrator.schema import Column, Integer, String, Timestamp
+from integrator.schema import Column, Encoded, Integer, String, Timestamp, Type
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
 from integrator.transform.row_uuid import row_uuid
@@ -33,25 +35,30 @@ _DELETES = (DELETE, BEFORE_KEY_UPDATE)
 """The second: an update of the key is a delete and an insert."""
 
 
-def columns(table: TableRecipe, _channel: str, _fmt: Format) -> tuple[Column, ...]:
+def columns(table: TableRecipe, _channel: str) -> tuple[Column, ...]:
     """Return the columns of the message."""
     return (
         Column("_airbyte_ab_id", String(36, "uuid"), nullable=False),
         Column("_airbyte_stream", String(), nullable=False),
         Column("_airbyte_emitted_at", Integer(64)),
-        Column("_airbyte_data", image_type((*table.fields, *_CDC)), nullable=False),
+        Column("_airbyte_data", _data_type(table), nullable=False),
     )
+
+
+def _data_type(table: TableRecipe) -> Type:
+    return Encoded() if table.whole_events else image_type((*table.fields, *ENVELOPE.added(table)))
 
 
 def rows(found: Events, changes: ChangeBatch, of_rows: Columns, table: TableRecipe, channel: Recipe) -> Arrays:
     """Return the messages of events."""
     at = pa.array(found.row)
-    stamps = changes.cap_tstamp.take(at)
+    whole = table.whole_events
+    emitted = of_rows.values[EVENT_TIME.name] if whole else pc.divide(changes.cap_tstamp.cast(pa.int64()), 1000)
     return {
         "_airbyte_ab_id": row_uuid(changes, table, channel).take(at),
         "_airbyte_stream": table_names(changes, "base_name", table, channel).take(at),
-        "_airbyte_emitted_at": pc.divide(stamps.cast(pa.int64()), 1000),
-        "_airbyte_data": image(of_rows, (*table.fields, *_CDC), found.image),
+        "_airbyte_emitted_at": emitted.take(at),
+        "_airbyte_data": image(of_rows, (*table.fields, *ENVELOPE.added(table)), found.image),
     }
 
 

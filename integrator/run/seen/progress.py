@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import structlog
@@ -58,11 +58,21 @@ class _OfLibraries(logging.Handler):
 _LIBRARIES = _OfLibraries(logging.WARNING)
 
 
-def configure(*secrets: Secrets, json_lines: bool | None = None, level: int = logging.INFO) -> None:
+Sink = Callable[[Mapping[str, Any]], None]
+
+
+def configure(
+    *secrets: Secrets, json_lines: bool | None = None, level: int = logging.INFO, sink: Sink | None = None
+) -> None:
     """Log to stderr, from `level` on: for people where that is a terminal, else one JSON object a line.
 
-    Secrets are stars.
+    Secrets are stars. sink: takes each event, in the place of stderr.
     """
+
+    def sunk(_logger: Any, _method: str, event: Any) -> Any:
+        if sink is not None:
+            sink(event)
+        raise structlog.DropEvent
 
     def hide(_logger: Any, _method: str, event: Any) -> Any:
         return {key: masked(value) for key, value in event.items()}
@@ -90,7 +100,7 @@ def configure(*secrets: Secrets, json_lines: bool | None = None, level: int = lo
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             hide,
-            renderer,
+            renderer if sink is None else sunk,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _STDERR)),

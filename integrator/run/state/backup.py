@@ -43,7 +43,7 @@ _UNPACKED = ".import"
 _WAIT_S = 1.0
 _PROGRESS = ("files.jsonl", "checkpoint", "synced")
 """What makes a state directory that is not empty."""
-_REPLACED = (*_PROGRESS, "added.json", "schemas.json", "refreshed.json", "refresh", "suspended")
+_REPLACED = (*_PROGRESS, "added.json", "schemas.json", "refreshed.json", "identity", "refresh", "suspended")
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,7 @@ def _members(state: State, backup: Backup) -> Iterator[tuple[str, Path]]:
         state.path / "added.json",
         state.path / "schemas.json",
         state.path / "refreshed.json",
+        state.path / "identity",
     ]
     for directory in (checkpoint / "offsets", checkpoint / "commits", state.marks.path):
         numbered = [(path.name.partition(".")[0], path) for path in directory.glob("[0-9]*")]

@@ -13,6 +13,7 @@ refresh/        slices of a refresh that are completed, see refresh.ledger
 refreshed.json  tables that were refreshed online, and up to which commit
 replay/         the same of replays, and the records that they were given, see integrator.replay.job
 spool/          lines that came through sockets, see sources.spool
+identity        what this state's rows have in their UUIDs, see State.identity
 importing       a backup is being imported: nothing starts, see backup
 heartbeat.json  that the daemon lives, and what it does
 failure.json    the last failure, and when it was mended, see failure
@@ -30,7 +31,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +42,7 @@ from typing import IO
 from integrator import durable
 from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.sender_lock import SENDERS, wait_for_senders
-from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command
+from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command, shown
 from integrator.run.state import mounts
 from integrator.run.state.marks import CycleMark, CycleMarks
 from integrator.run.state.sync import Cycle
@@ -47,6 +50,7 @@ from integrator.sources.journal.digests import Beginning
 from integrator.tables.discovered_columns import Added
 
 IMPORTING = "importing"
+_IDENTITY = "identity"
 _POLL_S = 0.2
 
 
@@ -65,6 +69,14 @@ class State:
     def spark_checkpoint(self) -> str:
         """Where Spark keeps its offsets and commits."""
         return str(self.path / "checkpoint")
+
+    @property
+    def spark_checkpoint_uri(self) -> str:
+        """The same for Spark, which takes a path for one of fs.defaultFS: that of a Hadoop cluster is no local disk.
+
+        Not percent-encoded: Hadoop does not decode paths.
+        """
+        return f"file://{self.spark_checkpoint}"
 
     def make(self) -> None:
         """Make the directory, if it is not there. Raises EnvironmentFault if it cannot be used."""
@@ -102,6 +114,22 @@ class State:
         except EnvironmentFault:
             self.unlock()
             raise
+
+    def identity(self) -> str:
+        """Return a random text that the state has for ever, made when it is asked for first: see `transform.row_uuid`.
+
+        Raises EnvironmentFault where it is damaged.
+        """
+        path = self.path / _IDENTITY
+        if not path.exists():
+            durable.replace(path, uuid.uuid4().hex.encode())
+        found = path.read_text(encoding="utf-8", errors="backslashreplace")
+        if not re.fullmatch(r"[0-9a-f]{32}", found):
+            raise EnvironmentFault(
+                f"{path}: is damaged ({shown(found)}), and has 32 hexadecimal digits else; restore it, or remove it: "
+                "then rows that are sent again have other UUIDs ({hvr_row_uuid})"
+            )
+        return found
 
     def holder(self) -> str | None:
         """Return the id of the process that integrates the channel; None if there is none."""
