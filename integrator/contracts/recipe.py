@@ -39,7 +39,7 @@ class Read:
     whose records are counted and not sent. refreshed: tables, and up to which commit their rows were refreshed with
     what changed: such changes are passed over. finite: of rows of a refresh, numbers that are none, or without end, are
     null, as the changes of the channel have them. sent_later: files have rows of whose transactions
-    others were sent before; none of them goes on after the end of a file.
+    others were sent before; none of them goes on after the end of a file. any_database: tables may be of several.
     """
 
     dialect: str = "hvr"
@@ -55,6 +55,7 @@ class Read:
     refreshed: tuple[tuple[str, str], ...] = ()
     sent_later: bool = False
     finite: bool = False
+    any_database: bool = False
 
     def subdirs(self, file: str) -> str:
         """Return the directories between the source's path and a file of it, for {hvr_cap_subdirs}."""

@@ -12,6 +12,7 @@ from integrator.channel.problems import Problems
 from integrator.channel.shape import class_of
 from integrator.channel.sources import SourceLocation
 from integrator.channel.topics import TopicsLocation
+from integrator.plan.several import several_of
 from integrator.plan.source import change_sources, table_sources
 from integrator.sources.contract import Source
 from integrator.sources.files.source import Files
@@ -41,7 +42,8 @@ def ends_of(
     if refreshing:
         source = _one(of_tables, TABLE_SOURCES, Snapshot.example, problems)
     else:
-        source = _one(changes, map(_named, SOURCES), f"{Files.example}{more}", problems, apart=_APART)
+        found = several_of(channel, changes, problems) or changes
+        source = _one(found, map(_named, SOURCES), f"{Files.example}{more}", problems, apart=_APART)
     locations = {name: one for name, one in channel.locations.items() if isinstance(one, KafkaLocation)}
     kafka = _one(locations, ["kafka"], f"{_KAFKA_EXAMPLE}{more}", problems)
     if source is None or kafka is None:

@@ -261,7 +261,7 @@ _SUBSTITUTIONS: dict[str, Callable[[EvaluationContext, str], pa.Array]] = {
     "hvr_missing": _missing,
     "hvr_key_hash": lambda scope, _: key_hash(scope.changes, scope.recipe),
     "hvr_key_names": lambda scope, spec: scope.constant(spec.join(scope.recipe.key)),
-    "hvr_cap_loc": lambda scope, _: scope.constant(scope.channel.messages.cap_loc),
+    "hvr_cap_loc": lambda scope, _: scope.constant(scope.changes.location or scope.channel.messages.cap_loc),
     "hvr_chn_name": lambda scope, _: scope.constant(scope.channel.messages.channel),
     "hvr_tbl_name": lambda scope, _: table_names(scope.changes, "name", scope.recipe, scope.channel),
     "hvr_tbl_base_name": lambda scope, _: table_names(scope.changes, "base_name", scope.recipe, scope.channel),

@@ -26,7 +26,7 @@ _VARIANT = np.frombuffer(b"89ab89ab89ab89ab", np.uint8)
 def row_uuid(changes: ChangeBatch, table: TableRecipe, channel: Recipe) -> pa.Array:
     """Return the UUID of each change row, as text."""
     made_of = channel.messages
-    lead = f"{made_of.identity}|{made_of.channel}|{made_of.cap_loc}|"
+    lead = f"{made_of.identity}|{made_of.channel}|{changes.location or made_of.cap_loc}|"
     names = table_names(changes, "name", table, channel)
     named = (
         pc.binary_join_element_wise(lead, names, "|", changes.integ_seq, "")
