@@ -88,6 +88,8 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     keyless = [table.topic for table in plan.recipe.tables if table.keyless]
     for topic in probe.compacted(properties, keyless):
         yield f"{topic}: is compacted (cleanup.policy), and {COMPACTED}"
+    timed = sorted({table.topic for table in plan.recipe.tables if table.message_timestamp})
+    yield from probe.time_remarks(properties, timed)
     if test_topic:
         seconds = probe.through_topic(properties, test_topic)
         yield f"{test_topic}: a message was sent and read back in {seconds:.1f} s"

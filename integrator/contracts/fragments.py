@@ -2,9 +2,10 @@
 
 topic, table; key: what the message key's frame stands around, or null for none; op; integ_seq; rank: 0, or the place of
 what is after a row: a tombstone, or the next part of a dead letter; more: whether the next fragment belongs to the
-same change; cap_tstamp: commit in microseconds since 1970, or null; shape: which schema the payload has, see
-`PresentFields`; headers: the values of the message headers; payload: the encoded row, without what the format puts
-around it, or null for a tombstone.
+same change; cap_tstamp: commit in microseconds since 1970, or null; partition, timestamp: those that the message is to
+have, the latter in milliseconds since 1970, or null; shape: which schema the payload has, see `PresentFields`; headers:
+the values of the message headers; payload: the encoded row, without what the format puts around it, or null for a
+tombstone.
 
 Schema texts are long and the same for all rows of a table, so they are added after the shuffle.
 """
@@ -34,6 +35,8 @@ FRAGMENT = pa.schema(
         ("rank", pa.int32()),
         ("more", pa.bool_()),
         ("cap_tstamp", pa.int64()),
+        ("partition", pa.int32()),
+        ("timestamp", pa.int64()),
         ("shape", pa.string()),
         ("headers", pa.list_(pa.binary())),
         ("payload", pa.binary()),
@@ -41,7 +44,7 @@ FRAGMENT = pa.schema(
 )
 FRAGMENT_DDL = (
     "topic string, key binary, table string, op tinyint, integ_seq string, rank int, more boolean, cap_tstamp bigint, "
-    "shape string, headers array<binary>, payload binary"
+    "partition int, timestamp bigint, shape string, headers array<binary>, payload binary"
 )
 DEAD = "!"
 """The shape of a part of a dead letter: its payload is the part, its headers are `DEAD_HEADERS`."""

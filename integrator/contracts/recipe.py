@@ -103,13 +103,15 @@ class Send:
     """How messages are sent.
 
     rate_limit: messages a second of all tasks; 0 is any number. producer: librdkafka's settings. exactly_once: in
-    transactions, each with a record of the cycle that it was.
+    transactions, each with a record of the cycle that it was. partitions: of topics how many they have, where messages
+    say which they go to.
     """
 
     rate_limit: int = 0
     delivery_timeout_s: int = 0
     producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     exactly_once: bool = False
+    partitions: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,11 @@ class Recipe:
     def masks(self) -> bool:
         """Whether there are columns whose values are in no log and no error."""
         return any(table.masked for table in self.tables)
+
+    @property
+    def by_partition(self) -> bool:
+        """Whether there are messages that say to which partition they go."""
+        return any(table.message_partition for table in self.tables)
 
     @property
     def paired(self) -> bool:

@@ -115,8 +115,9 @@ class KeyRecipe:
 class TableRecipe:
     """How the changes of one table become messages.
 
-    key: the replication key. headers: names and expressions. tombstones: a delete is followed by a message without
-    value. truncates, before_updates: they are sent, where the style sends them.
+    key: the replication key. headers: names and expressions. message_timestamp, message_partition: the
+    expressions of timestamps and partitions, where messages have their own. tombstones: a delete is followed by a
+    message without value. truncates, before_updates: they are sent, where the style sends them.
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
     midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
@@ -134,6 +135,8 @@ class TableRecipe:
     fields: tuple[Field, ...]
     message_key: KeyRecipe = field(default_factory=lambda: KeyRecipe("NONE"))
     headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    message_timestamp: tuple[Part, ...] = ()
+    message_partition: tuple[Part, ...] = ()
     tombstones: bool = False
     truncates: bool = True
     before_updates: bool = True
@@ -158,12 +161,13 @@ class TableRecipe:
 
     @property
     def expressions(self) -> tuple[tuple[Part, ...], ...]:
-        """The expressions of fields, key and headers."""
+        """The expressions of fields, and of what messages have beside their values."""
         of_fields = (field.expression for field in self.fields)
         of_capture = (parts for _, parts in self.capture.expressions)
         condition = (self.capture.condition,) if self.capture.condition else ()
         of_headers = (parts for _, parts in self.headers)
-        return (*of_fields, *of_capture, condition, self.capture.addresses, self.message_key.expression, *of_headers)
+        of_message = (self.message_key.expression, self.message_timestamp, self.message_partition, *of_headers)
+        return (*of_fields, *of_capture, condition, self.capture.addresses, *of_message)
 
     @property
     def in_source(self) -> Table:

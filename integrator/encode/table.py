@@ -26,6 +26,7 @@ from integrator.formats.records import Arrays, Encoder, InvalidValue, Missing, U
 from integrator.transform.capture_rules import captured
 from integrator.transform.expression import RunClock
 from integrator.transform.message_key import headers, key_maker
+from integrator.transform.message_place import partitions, timestamps
 
 LEFT_OUT = "large values of rows above the maximum size"
 
@@ -101,6 +102,7 @@ class TableEncoder:
             key_at = key_at[np.arange(size) + more]
         whole = len(changes) == size and bool((rows.at == np.arange(size)).all())
         topics, tables = self._topics_and_tables(changes, rows)
+        place = (self._recipe, self._channel, clock)
         arrays = {
             "topic": topics,
             "key": keys if whole and key_at is rows.at else keys.take(pa.array(key_at)),
@@ -112,6 +114,8 @@ class TableEncoder:
             "cap_tstamp": changes.cap_tstamp.cast(pa.int64())
             if whole
             else changes.cap_tstamp.cast(pa.int64()).take(at),
+            "partition": partitions(changes, key_at, *place).cast(pa.int32()),
+            "timestamp": timestamps(changes, rows.at, *place),
             "shape": shape,
             "headers": header_values if whole else header_values.take(at),
             "payload": payload,
@@ -119,7 +123,8 @@ class TableEncoder:
         fragments = pa.RecordBatch.from_arrays([arrays[field.name] for field in FRAGMENT], schema=FRAGMENT)
         order = changes.order if whole else changes.order[rows.at]
         if self._recipe.tombstones:
-            return self._with_tombstones(fragments, order, rows, bare, keys, counters)
+            old = partitions(changes, rows.retired, *place).cast(pa.int32())
+            return self._with_tombstones(fragments, order, rows, bare, (keys, old), counters)
         return fragments, order
 
     def _topics_and_tables(self, changes: ChangeBatch, rows: Rows) -> tuple[pa.Array, pa.Array]:
@@ -131,15 +136,24 @@ class TableEncoder:
         return pa.array([by_name[name].topic for name in names]).take(at), pa.array(names).take(at)
 
     def _with_tombstones(
-        self, fragments: pa.RecordBatch, order: Ints, rows: Rows, bare: Mask, keys: pa.Array, counters: CycleCounters
+        self,
+        fragments: pa.RecordBatch,
+        order: Ints,
+        rows: Rows,
+        bare: Mask,
+        of_retired: tuple[pa.Array, pa.Array],
+        counters: CycleCounters,
     ) -> tuple[pa.RecordBatch, Ints]:
-        """Return fragments with tombstones for the keys that are gone, and the order; one without a key is counted."""
-        gone = rows.retired >= 0
+        """Return fragments with tombstones for the keys that are gone, and the order; one without a key is counted.
+
+        of_retired: the keys of change rows, and the partitions of the retired ones.
+        """
+        gone, (keys, old) = rows.retired >= 0, of_retired
         old_keys = keys.take(pa.array(rows.retired, mask=~gone))
         keyless = gone & mask(pc.is_null(old_keys))
         if keyless.any():
             counters.skipped("tombstones without a key", int(keyless.sum()))
-        made, followed_rows = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), old_keys)
+        made, followed_rows = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), old_keys, old)
         stays = ~(bare & keyless)  # bare rows are tombstones themselves
         followed_rows = np.cumsum(stays)[followed_rows] - 1
         return followed(fragments.filter(pa.array(stays)), order[stays], made, followed_rows)

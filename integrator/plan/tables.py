@@ -22,6 +22,7 @@ from integrator.plan.fields import Rules, fields_of
 from integrator.plan.identity import in_database
 from integrator.plan.keys import distribution_key, explicit_key, implicit_key
 from integrator.plan.message_key import headers_of, key_of
+from integrator.plan.message_place import partition_of, timestamp_of
 from integrator.plan.parameters import ChannelScope, ColumnParameters, TableScope
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
 from integrator.plan.tombstones import Keys, tombstones_of
@@ -88,6 +89,8 @@ def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
         fields=tuple(keys.fields),
         message_key=keys.key,
         headers=headers_of(integrate.values, keys.table, report),
+        message_timestamp=timestamp_of(integrate.values, keys.table, report),
+        message_partition=partition_of(integrate.values, keys.table, scope.layout, report),
         tombstones=tombstones_of(integrate.values, keys, scope.layout, report),
         truncates=not capture.NoTruncate,
         before_updates=not capture.NoBeforeUpdate,

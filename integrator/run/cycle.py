@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from integrator.contracts.fragments import FRAGMENT_DDL
+from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report, largest
 from integrator.deliver.kafka.topic_limits import refused
 from integrator.deliver.kafka.unacknowledged import Reasons
@@ -65,10 +66,7 @@ def cycle(
         second = second_pass(plan.recipe, str(state.path), count, of_cycle)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
-            keyless = plan.recipe.messages.layout.bundling.keyless
-            reported = in_order(fragments, count, ["topic"] if keyless else ["topic", "key"]).mapInArrow(
-                second, REPORT_DDL
-            )
+            reported = in_order(fragments, count, plan.recipe).mapInArrow(second, REPORT_DDL)
         else:  # one ordered run: in order already, and both passes in one task
             reported = runs.mapInArrow(lambda batches: second(prefetch(first(batches))), REPORT_DDL)
         prepared = time.monotonic()
@@ -98,6 +96,14 @@ def cycle(
     return integrate
 
 
-def in_order(fragments: DataFrame, tasks: int, by: list[str]) -> DataFrame:
-    """Bring all changes of a key, or of a topic whose messages have none, into one task, in source order (I3)."""
-    return fragments.repartition(tasks, *map(f.col, by)).sortWithinPartitions("integ_seq", "rank")
+def in_order(fragments: DataFrame, tasks: int, recipe: Recipe) -> DataFrame:
+    """Bring all changes of a key, or of a topic whose messages have none, into one task, in source order (I3).
+
+    Where messages say to which partition they go, all changes of a partition come into one task, whatever their keys.
+    """
+    by = [f.col("topic")]
+    if recipe.by_partition:
+        by += [f.col("partition"), f.when(f.col("partition").isNull(), f.col("key"))]
+    elif not recipe.messages.layout.bundling.keyless:
+        by.append(f.col("key"))
+    return fragments.repartition(tasks, *by).sortWithinPartitions("integ_seq", "rank")

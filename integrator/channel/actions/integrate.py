@@ -65,6 +65,20 @@ class Integrate(InContext):
         example='"tx={hvr_tx_seq};op={hvr_op}"',
         differs="In all formats, not only with a registry. A bundle has the headers of its last row.",
     )
+    MessageTimestamp: str | None = parameter(
+        None,
+        "The timestamp of each message in Kafka: {hvr_cap_tstamp}, the commit in the source, or a column that is a "
+        "timestamp; by default the time at which the message is sent.",
+        example='"{hvr_cap_tstamp}"',
+        differs="An extension. Where the column is null it is the commit; a bundle has that of its last row.",
+    )
+    MessagePartition: str | None = parameter(
+        None,
+        "The partition of each message: a column, or SQL, whose value is its number, as it is; where that is null, and "
+        "by default, the key decides.",
+        example='"{region_no}"',
+        differs="An extension. A number that the topic does not have is an error of the row.",
+    )
     OnDeleteSendTombstone: bool | None = parameter(
         None,
         "A delete is followed by a message without value.",

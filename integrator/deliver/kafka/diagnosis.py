@@ -29,11 +29,17 @@ _TEXTS = {
 
 
 def with_remedy(text: str) -> str:
-    """Return the text of a failed delivery with who mends it, where the brokers do not allow it.
+    """Return the text of a failed delivery with who mends it, where brokers or topics do not allow it.
 
     Brokers from 2.8 on let who may write to any topic be idempotent, and so refuse that first to who may write to none
     (KIP-679).
     """
+    if "INVALID_TIMESTAMP" in text:
+        return (
+            f"{text}; the topic takes no such MessageTimestamp: raise its message.timestamp.before.max.ms and "
+            "message.timestamp.after.max.ms (message.timestamp.difference.max.ms before Kafka 3.6), or leave "
+            "MessageTimestamp out"
+        )
     if "authorization failed" not in text.lower():
         return text
     ids = (

@@ -1,4 +1,4 @@
-"""How large messages the topics take, max.message.bytes: batches are made to fit, and a message above it is explained.
+"""What the topics take: batches are made to fit max.message.bytes, and a message above it is explained; partitions.
 
 Brokers compare it with a batch as it comes, compressed; librdkafka's batch.size is of a batch before that.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
@@ -26,7 +28,10 @@ def limits(properties: dict[str, str], topics: Sequence[str]) -> dict[str, int]:
 
     Raises EnvironmentFault if the brokers cannot be reached.
     """
-    client, there = connected(properties)
+    return _limits(*connected(properties), topics)
+
+
+def _limits(client: AdminClient, there: Any, topics: Sequence[str]) -> dict[str, int]:
     found = {}
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics if topic in there.topics]
     for resource, future in client.describe_configs(resources, request_timeout=TIMEOUT_S).items() if resources else ():
@@ -38,14 +43,19 @@ def limits(properties: dict[str, str], topics: Sequence[str]) -> dict[str, int]:
 
 
 def fitting(recipe: Recipe, topics: Sequence[str]) -> Recipe:
-    """Return the recipe with batches that the topics take. Raises EnvironmentFault as `limits`."""
+    """Return the recipe with batches that the topics take, and with the numbers of their partitions, where needed.
+
+    Raises EnvironmentFault as `limits`.
+    """
     send = recipe.send
-    least = min(limits(send.producer, topics).values(), default=None)
-    if least is None or least >= int(send.producer["batch.size"]):
-        return recipe
-    return dataclasses.replace(
-        recipe, send=dataclasses.replace(send, producer={**send.producer, "batch.size": str(least)})
-    )
+    client, there = connected(send.producer)
+    least = min(_limits(client, there, topics).values(), default=None)
+    if least is not None and least < int(send.producer["batch.size"]):
+        send = dataclasses.replace(send, producer={**send.producer, "batch.size": str(least)})
+    if recipe.by_partition:
+        counts = ((topic, len(there.topics[topic].partitions)) for topic in topics if topic in there.topics)
+        send = dataclasses.replace(send, partitions=tuple(counts))
+    return recipe if send is recipe.send else dataclasses.replace(recipe, send=send)
 
 
 def refused(send: Send, found: TooLarge, ours: int, where: str) -> DataError | DeliveryError:
