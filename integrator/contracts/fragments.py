@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange, Source
@@ -80,6 +81,9 @@ FILE_SUMMARY = -1
 """The op of a row that is a FileSummary: its payload is that, in JSON."""
 STREAM_END = -2
 """The op of a row that is a StreamEnd."""
+COUNTED, ENDED, BEGUN = -3, -4, -5
+"""The ops of rows that are of a transaction, whose place is their integ_seq: how many rows of `table` were sent of it
+(their rank), that it has ended, and that its begin was sent. They come to the driver."""
 
 
 def with_column(rows: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
@@ -141,8 +145,13 @@ class Checkpoint:
         return self.streams.get(stream, OpenTransaction()) if stream else self.open
 
     def deferred_rows(self) -> list[pa.RecordBatch]:
-        """Return the deferred rows."""
+        """Return the deferred rows, and those of the transactions that are open."""
         return list(pa.ipc.open_stream(self.deferred)) if self.deferred else []
+
+    @property
+    def waiting(self) -> int:
+        """How many rows of messages are deferred."""
+        return sum(int(pc.sum(pc.greater_equal(rows["op"], 0)).as_py() or 0) for rows in self.deferred_rows())
 
 
 SEED_BITS, FILE_BITS = 32, 24

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from integrator.contracts.message_format import MessageFormat, Oversized
+from integrator.contracts.message_format import MessageFormat, Oversized, SchemaId
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.schema import Table
 
@@ -104,7 +104,7 @@ class Send:
 
     rate_limit: messages a second of all tasks; 0 is any number. producer: librdkafka's settings. exactly_once: in
     transactions, each with a record of the cycle that it was. partitions: of topics how many they have, where messages
-    say which they go to.
+    say which they go to. topics: those that are known to be there, where rows say which they go to; None: all are.
     """
 
     rate_limit: int = 0
@@ -112,17 +112,31 @@ class Send:
     producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     exactly_once: bool = False
     partitions: tuple[tuple[str, int], ...] = ()
+    topics: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class TransactionTopic:
+    """The topic of messages that say where transactions begin and end, and what the registry calls their schemas."""
+
+    topic: str
+    value_id: SchemaId | None = None
+    key_id: SchemaId | None = None
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the changes of a channel become messages, and how these reach Kafka."""
+    """How the changes of a channel become messages, and how these reach Kafka.
+
+    transactions: where messages of transactions go, if the channel has any.
+    """
 
     read: Read
     tables: tuple[TableRecipe, ...]
     messages: Messages
     send: Send = field(default_factory=Send)
     tolerance: Tolerance = field(default_factory=Tolerance)
+    transactions: TransactionTopic | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -131,7 +145,7 @@ class Recipe:
         Where the files are does not change them, nor does what only decides which rows are passed over and counted.
         """
         read = replace(self.read, path="", absent=(), refreshed=())
-        made = (read, self.tables, self.messages, *self.tolerance.changes)
+        made = (read, self.tables, self.messages, *self.tolerance.changes, *filter(None, [self.transactions]))
         return hashlib.sha256(repr(made).encode()).hexdigest()
 
     def __hash__(self) -> int:

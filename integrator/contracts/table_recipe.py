@@ -9,6 +9,7 @@ from integrator.contracts.message_format import SchemaId
 from integrator.contracts.operations import (
     BEFORE_UPDATE,
     DELETE,
+    INSERT,
     STYLES,
     TRUNCATE,
 )
@@ -115,9 +116,11 @@ class KeyRecipe:
 class TableRecipe:
     """How the changes of one table become messages.
 
-    key: the replication key. headers: names and expressions. message_timestamp, message_partition: the
-    expressions of timestamps and partitions, where messages have their own. tombstones: a delete is followed by a
-    message without value. truncates, before_updates: they are sent, where the style sends them.
+    topic: as the channel writes it, where it depends on rows: `message_topic` is its expression then. outbox: only its
+    inserts become messages, and an update is counted (WARN) or an error (FATAL). key: the replication key. headers:
+    names and expressions. message_timestamp, message_partition: the expressions of timestamps and partitions, where
+    messages have their own. tombstones: a delete is followed by a message without value. truncates, before_updates:
+    they are sent, where the style sends them.
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
     midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
@@ -135,6 +138,7 @@ class TableRecipe:
     fields: tuple[Field, ...]
     message_key: KeyRecipe = field(default_factory=lambda: KeyRecipe("NONE"))
     headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    message_topic: tuple[Part, ...] = ()
     message_timestamp: tuple[Part, ...] = ()
     message_partition: tuple[Part, ...] = ()
     tombstones: bool = False
@@ -150,12 +154,15 @@ class TableRecipe:
     binary: Literal["", "BASE64", "HEX", "COPY"] = ""
     added: tuple[tuple[str, int, int], ...] = ()
     keyless: bool = False
+    outbox: Literal["", "WARN", "FATAL"] = ""
     in_database: tuple[str | None, str, tuple[str, ...]] | None = None
     masked: tuple[str, ...] = ()
 
     @property
     def operations(self) -> tuple[int, ...]:
         """The operations whose rows are sent."""
+        if self.outbox:
+            return (INSERT,)
         left_out = {op for op, sent in ((TRUNCATE, self.truncates), (BEFORE_UPDATE, self.before_updates)) if not sent}
         return tuple(op for op in STYLES[self.style] if op not in left_out)
 
@@ -166,8 +173,8 @@ class TableRecipe:
         of_capture = (parts for _, parts in self.capture.expressions)
         condition = (self.capture.condition,) if self.capture.condition else ()
         of_headers = (parts for _, parts in self.headers)
-        of_message = (self.message_key.expression, self.message_timestamp, self.message_partition, *of_headers)
-        return (*of_fields, *of_capture, condition, self.capture.addresses, *of_message)
+        of_message = (self.message_key.expression, self.message_topic, self.message_timestamp, self.message_partition)
+        return (*of_fields, *of_capture, condition, self.capture.addresses, *of_message, *of_headers)
 
     @property
     def in_source(self) -> Table:

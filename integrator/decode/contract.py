@@ -149,6 +149,17 @@ class End(NamedTuple):
     span: PositionRange
 
 
+@dataclass(frozen=True)
+class EndedTransactions:
+    """The transactions that end in a part of a file, by the beginnings of their rows' integ_seq.
+
+    without: the beginnings of rows that are in no transaction.
+    """
+
+    ended: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.string()))
+    without: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.string()))
+
+
 class BlockState(Protocol):
     """What blocks of a file change as they are read, and what is set back where a block is read again."""
 
@@ -178,6 +189,8 @@ class Reading:
     """Whether changes may come again, or at positions that are not after those before."""
     records: bool = False
     """Whether expressions ask for what topics have of records beside their values."""
+    transactions: bool = False
+    """Whether the ends of transactions are asked for."""
     sent_later: bool = False
     """Whether rows are read of whose transactions others were sent before."""
     tolerant: bool = False
@@ -252,6 +265,8 @@ class Batch:
     unknown: dict[str, int] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
+    transactions: EndedTransactions = field(default_factory=EndedTransactions)
+    """Where the channel sends messages of transactions."""
 
 
 @lru_cache(maxsize=8)
@@ -271,6 +286,7 @@ def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = (
         timestamp_column=recipe.read.timestamp_column,
         repeated_positions=recipe.read.repeated_positions,
         records=any(depends_on(parts, "record") for parts in every),
+        transactions=recipe.transactions is not None,
         sent_later=recipe.read.sent_later,
         tolerant=recipe.tolerance.rejects,
         known_sources=known_sources,

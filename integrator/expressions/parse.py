@@ -29,7 +29,7 @@ from integrator.expressions.substitutions import (
     substitution_meant,
     with_article,
 )
-from integrator.names import foreign, listed, nearest
+from integrator.names import foreign, nearest
 from integrator.schema import Table, Type
 
 SQL = "sql:"
@@ -147,10 +147,6 @@ def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Par
         name, double = own, None
     if name.startswith("hvr_") and table.column(name) is None:
         raise ExpressionError(f"{found[0]} is no substitution; {substitution_meant(name, accepted_in(context))}")
-    if context == "topic":
-        raise ExpressionError(
-            f"{found[0]}: a topic cannot depend on the values of a row; {listed(accepted_in(context), 'it can have')}"
-        )
     if double:
         raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names and hvr_col_name only")
     return _column(found[0], name, spec, table, context)

@@ -27,7 +27,7 @@ from integrator.channel.load import RunOptions
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
 from integrator.channel.problems import Problems
-from integrator.contracts.recipe import Messages, Read, Recipe, Send
+from integrator.contracts.recipe import Messages, Read, Recipe, Send, TransactionTopic
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import SchemasFound
 from integrator.plan.asked import check_source
@@ -53,7 +53,7 @@ from integrator.plan.source import (
 )
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
-from integrator.plan.topic import check_partitions
+from integrator.plan.topic import check_partitions, check_row_topics
 from integrator.schema import Table
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
@@ -187,10 +187,11 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     recipes = [table for table in made if table is not None]
     at_kafka = scope.problems.at_location(scope.kafka)
     check_tables(scope.layout, recipes, at_kafka)
+    check_row_topics(scope, recipes, strategies)
     check_source(scope, ends.source, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
-    if len(made) == len(recipes):
+    if len(made) == len(recipes) and not any(table.message_topic for table in recipes):
         check_partitions(scope, table_topics)
     return Recipe(
         read=_read(scope, ends.source, tuple(in_database(scope.of(table)) for table in absent)),
@@ -205,6 +206,7 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
         ),
         send=Send(settings.rate_limit, settings.delivery_timeout_s, settings.producer, settings.exactly_once),
         tolerance=tolerance_of(channel, [*table_topics, oversized.dead_letters], scope.problems),
+        transactions=None if ends.kafka.Transaction_Topic is None else TransactionTopic(ends.kafka.Transaction_Topic),
     )
 
 

@@ -136,13 +136,18 @@ def _parsed(
 ) -> tuple[Part, ...]:
     try:
         parts = parse(text, table, parameter)
-        sql_types.check(parts, table, schema.String())
+        check_text(parts, table)
     except ExpressionError as error:
         report(parameter, error.reason, table.name)
         return ()
+    return parts
+
+
+def check_text(parts: tuple[Part, ...], table: Table) -> None:
+    """Raise ExpressionError for an expression whose values cannot become text."""
+    sql_types.check(parts, table, schema.String())
     for part in parts:
         column = table.column(part.name) if isinstance(part, ColumnValue) else None
         if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
-            kind = f"{{{column.name}}} is {schema.describe(column.type)}, which cannot become text"
-            report(parameter, kind, table.name)
-    return parts
+            kind = schema.describe(column.type)
+            raise ExpressionError(f"{{{column.name}}} is {kind}, which cannot become text")

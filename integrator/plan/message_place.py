@@ -1,4 +1,4 @@
-"""Integrate's MessageTimestamp and MessagePartition -> the expressions of a table's messages."""
+"""Integrate's MessageTimestamp, MessagePartition and Outbox -> which messages a table has, and where they go."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ def partition_of(integrate: Integrate, table: Table, layout: MessageFormat, repo
         report("MessagePartition", text)
         return ()
     return _parsed("MessagePartition", integrate.MessagePartition, table, report)
+
+
+def outbox_of(integrate: Integrate, layout: MessageFormat, report: Report) -> Literal["", "WARN", "FATAL"]:
+    """Return how updates of an outbox are taken, empty for other tables; what does not go with it is reported."""
+    if integrate.Outbox is None:
+        return ""
+    if layout.envelope or layout.before:
+        given = "Envelope" if layout.envelope else "BeforeUpdateColumns"
+        report("Outbox", f"an event of an outbox is a row as it was inserted: leave {given} out")
+    if integrate.OnDeleteSendTombstone:
+        report("Outbox", "deletes of an outbox are no events: leave OnDeleteSendTombstone out")
+    return integrate.Outbox
 
 
 def _parsed(parameter: _Parameter, text: str | None, table: Table, report: Report) -> tuple[Part, ...]:

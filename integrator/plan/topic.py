@@ -1,4 +1,4 @@
-"""The topic of a table: Integrate Topic, or Kafka_Default_Topic."""
+"""The topic of a table, or of each of its rows: Integrate Topic, or Kafka_Default_Topic."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ import re
 from collections.abc import Iterable
 
 from integrator.channel.reader import Path_
+from integrator.contracts.operations import TRUNCATE
+from integrator.contracts.table_recipe import TableRecipe
+from integrator.encode.messages import format_of
 from integrator.errors import Reason
 from integrator.expressions.parse import constant_text, parse
+from integrator.expressions.parts import ColumnValue, Part, Sql, Text
 from integrator.expressions.substitutions import ExpressionError
+from integrator.formats.keys import KEYS
 from integrator.names import meant
+from integrator.plan.message_key import check_text
 from integrator.plan.parameters import ChannelScope
+from integrator.plan.registry import Strategies
 from integrator.schema import Table
+from integrator.transform.message_place import ACCEPTED, TOPIC
 
-TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
+_OTHER = re.compile(r"[^a-zA-Z0-9._-]+")
 
 
-def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | None) -> str:
-    """Return the topic of `table`: its `own` template's, which stands at `action`, or the location's."""
+def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | None) -> tuple[str, tuple[Part, ...]]:
+    """Return the topic of `table`: its `own` template's, which stands at `action`, or the location's.
+
+    Where it depends on rows, that is the template, and its expression follows.
+    """
     template = scope.location.Kafka_Default_Topic if own is None else own
     place: Path_ = ("locations", scope.kafka, "Kafka_Default_Topic")
     if action is not None:
@@ -30,16 +41,48 @@ def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | N
         "hvr_chn_name": scope.channel.channel,
     }
     try:
-        topic = constant_text(parse(template, table, "topic"), values)
+        parts = parse(template, table, "topic")
+        if any(isinstance(part, ColumnValue | Sql) for part in parts):
+            _check_row_topic(scope, table, parts)
+            return template, parts
+        topic = constant_text(parts, values)
     except ExpressionError as error:
         scope.problems.add(place, error.reason, table.name)
-        return ""
-    if not TOPIC.fullmatch(topic) or topic in (".", ".."):
-        written = re.sub(r"[^a-zA-Z0-9._-]+", "-", topic)
-        text = f"Kafka accepts no such topic; it would be {topic!r}, and accepted are 1 to 249 of a-z A-Z 0-9 . _ -"
+        return "", ()
+    if not TOPIC.fullmatch(topic):
+        written = _OTHER.sub("-", topic)
+        text = f"Kafka accepts no such topic; it would be {topic!r}, and {ACCEPTED}"
         text += f", such as {written}" if TOPIC.fullmatch(written) and written != topic else ""
         scope.problems.add(place, Reason(text, "no topic"), table.name)
-    return topic
+    return topic, ()
+
+
+def _check_row_topic(scope: ChannelScope, table: Table, parts: tuple[Part, ...]) -> None:
+    """Raise ExpressionError where rows cannot be for topics of their own, or an expression gives no names of topics."""
+    check_text(parts, table)
+    wrong = [part.text for part in parts if isinstance(part, Text) and _OTHER.search(part.text)]
+    if wrong:
+        raise ExpressionError(f"Kafka accepts no topic with {wrong[0]!r}; {ACCEPTED}")
+    bundling = scope.layout.bundling
+    if bundling.keyless:
+        raise ExpressionError(f"a message of {bundling.mode} holds rows of many topics; use ROW or CHANGE")
+
+
+def check_row_topics(scope: ChannelScope, tables: Iterable[TableRecipe], strategies: Strategies) -> None:
+    """Add a problem for each table whose rows name their topics, where something needs to know these before."""
+    for table in tables:
+        if not table.message_topic:
+            continue
+        name, given = table.table.name, scope.of(table.table).kafka.integrate
+        report = scope.problems.at_actions(given.places)
+        if TRUNCATE in table.operations:
+            action = f"{{action: Capture, table: {name}, NoTruncate: true}}"
+            report("Topic", f"a truncate has no row that names a topic; leave truncates out: {action}", name)
+        schemas = {"value": format_of(scope.layout).schema_type, "key": KEYS[table.message_key.serializer].schema_type}
+        for part, has_schema in schemas.items():
+            if has_schema and strategies[name, part] != "RecordNameStrategy":
+                text = "rows name their topics, by which subjects would be called: use RecordNameStrategy"
+                report(f"{part.capitalize()}SubjectStrategy", text, name)
 
 
 def check_partitions(scope: ChannelScope, topics: Iterable[str]) -> None:

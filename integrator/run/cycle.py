@@ -19,6 +19,7 @@ from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError
 from integrator.plan import Plan
+from integrator.run.passes import transactions
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.second_pass import REPORT_DDL, second_pass
@@ -44,6 +45,7 @@ def cycle(
     """
     checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
     reasons = Reasons(plan.recipe.send.producer, plan.topics)
+    of_driver = 0 if plan.recipe.transactions is None else 1  # the shard of messages of transactions
 
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()
@@ -58,9 +60,9 @@ def cycle(
         in_one, cores = runs.rdd.getNumPartitions() == 1, tasks()
         count, of_cycle = 1 if in_one else cores, None
         if shards is not None:
-            of_cycle = shards.begin(number, state.digest(last_slice), moment, count)
+            of_cycle = shards.begin(number, state.digest(last_slice), moment, count + of_driver)
         if of_cycle is not None and of_cycle.record is not None:  # as in the first try, wherever that was
-            count, moment = of_cycle.record.count, of_cycle.record.began
+            count, moment = of_cycle.record.count - of_driver, of_cycle.record.began
         alone = in_one and count == 1
         first = first_pass(plan.recipe, before, moment, plan.changes.reader, decode_ahead=alone)
         second = second_pass(plan.recipe, str(state.path), count, of_cycle)
@@ -70,16 +72,14 @@ def cycle(
         else:  # one ordered run: in order already, and both passes in one task
             reported = runs.mapInArrow(lambda batches: second(prefetch(first(batches))), REPORT_DDL)
         prepared = time.monotonic()
-        try:
-            rows = reported.collect()
-        except PySparkException as error:
-            raise classify(error) or error from None
+        reports, deferred = _collected(reported)
         sent = time.monotonic()
-        reports = [Report.of_json(row.report) for row in rows]
-        deferred = [bytes(row.deferred) for row in rows]
         large = largest(reports)
         if large is not None:
             raise refused(plan.recipe.send, large, plan.recipe.messages.max_bytes, f"cycle {number}")
+        if of_driver and all(report.error is None for report in reports):
+            held, report = transactions.sent(plan.recipe, str(state.path), of_cycle, deferred)
+            reports, deferred = [*reports, report], [held]
         try:
             done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
         except DeliveryError as error:
@@ -94,6 +94,15 @@ def cycle(
         synced(dataclasses.replace(done, steps=steps))
 
     return integrate
+
+
+def _collected(reported: DataFrame) -> tuple[list[Report], list[bytes]]:
+    """Run Spark's job; return the reports of its tasks, and what they defer."""
+    try:
+        rows = reported.collect()
+    except PySparkException as error:
+        raise classify(error) or error from None
+    return [Report.of_json(row.report) for row in rows], [bytes(row.deferred) for row in rows]
 
 
 def in_order(fragments: DataFrame, tasks: int, recipe: Recipe) -> DataFrame:

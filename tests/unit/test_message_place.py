@@ -1,4 +1,4 @@
-"""MessageTimestamp and MessagePartition: what a row's message has, and what librdkafka is given of it."""
+"""Topic, MessageTimestamp, MessagePartition and Outbox: where a row's message goes, and what librdkafka is given of it."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ from integrator.contracts.outgoing import MessageHeaders, Messages
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.producer_client import ProducerClient
 from integrator.deliver.kafka.records import records_of
-from integrator.errors import ConfigurationError, DataError
+from integrator.errors import ConfigurationError, DataError, TopicsFound
 from tests.parts import pure
 
 COUNT = 50
@@ -190,3 +190,110 @@ def test_a_row_for_a_partition_that_is_not_there_is_a_dead_letter_where_such_are
     found = fragments.select(["topic", "partition"]).to_pylist()
     assert [tuple(row.values()) for row in found] == [("t", 2), ("t", 0), ("dead", None)]
     assert (summary.rejected, summary.rejections[0]["line"]) == (1, 2)
+
+
+def routed(directory, topic, *records, known=None, more="", actions=""):
+    """(topic, key) of each message, where the topics that are `known` are there."""
+    import dataclasses
+
+    recipe = pure.recipe(
+        directory, DDL, f"  - {{action: Integrate, MessageKey: '{{id}}', Topic: {topic}{more}}}\n" + actions
+    )
+    recipe = dataclasses.replace(recipe, send=dataclasses.replace(recipe.send, topics=known))
+    fragments, summaries = pure.fragments(recipe, pure.hvr(directory, *records))
+    found = [tuple(row.values()) for row in fragments.select(["topic", "key"]).to_pylist()]
+    return found, summaries[0].not_sent
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("'event.{v}'", "event.a"),
+        ("'{hvr_tbl_name}.{v}.{region}'", "t.a.2"),
+        ("\"sql: 'event.' || upper({v})\"", "event.A"),
+        ("'{at %Y-%m}'", "2025-11"),
+    ],
+)
+def test_rows_name_their_topics(topic, expected, tmp_path):
+    found, _ = routed(tmp_path, topic, record(**NOON))
+    assert found == [(expected, b"7")]
+
+
+@pytest.mark.parametrize(
+    ("topic", "columns", "expected"),
+    [
+        ("'event.{v}'", {"v": None}, "{v} is null, which names no topic"),
+        ("'event.{v}'", {"v": "a b"}, "Kafka accepts no topic 'event.a b'; accepted are 1 to 249 of"),
+        ("'{v}'", {"v": ".."}, "Kafka accepts no topic '..'"),
+        ("'{v}'", {"v": ""}, "Kafka accepts no topic ''"),
+    ],
+)
+def test_what_names_no_topic_is_an_error_of_the_row(topic, columns, expected, tmp_path):
+    with pytest.raises(DataError) as raised:
+        routed(tmp_path, topic, record(), record(**columns))
+    assert expected in str(raised.value)
+    assert ":2: table t, Topic: " in str(raised.value)
+
+
+def test_topics_that_are_not_known_are_asked_for(tmp_path):
+    with pytest.raises(TopicsFound) as raised:
+        routed(tmp_path, "'event.{v}'", record(v="c"), record(v="a"), record(v="b"), known=("event.b",))
+    assert raised.value.topics == ("event.a", "event.c")
+
+
+@pytest.mark.parametrize(
+    ("topic", "more", "kafka", "expected"),
+    [
+        ("'event {v}'", "", "", "Kafka accepts no topic with 'event '; accepted are"),
+        ("'{nowhere}'", "", "", "{nowhere} is neither a substitution nor a column"),
+        ("'{hvr_op}.{v}'", "", "", "{hvr_op} cannot stand in a topic"),
+        ("'{v}'", "", ", Kafka_Message_Bundling: TRANSACTION", "a message of TRANSACTION holds rows of many topics"),
+        (
+            "'{v}'",
+            "",
+            ', Kafka_Schema_Registry: "http://localhost:1"',
+            "rows name their topics, by which subjects would be called: use RecordNameStrategy",
+        ),
+        ("'t'", ", Outbox: WARN, OnDeleteSendTombstone: true", "", "deletes of an outbox are no events"),
+    ],
+)
+def test_what_does_not_go_with_topics_of_rows_is_refused(topic, more, kafka, expected, tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        pure.recipe(tmp_path, DDL, f"  - {{action: Integrate, Topic: {topic}{more}}}\n", kafka=kafka)
+    assert expected in str(raised.value)
+
+
+TIMEKEY = "  - {action: ColumnProperties, Name: op_val, Extra: true, Datatype: integer, TimeKey: true, "
+TIMEKEY += "IntegrateExpression: '{hvr_op}'}\n"
+
+
+def test_truncates_have_no_row_that_names_a_topic(tmp_path):
+    topic = "  - {action: Integrate, Topic: 'event.{v}'}\n"
+    with pytest.raises(ConfigurationError, match=r"{action: Capture, table: t, NoTruncate: true}"):
+        pure.recipe(tmp_path, DDL, topic + TIMEKEY)
+    pure.recipe(tmp_path, DDL, topic + TIMEKEY + "  - {action: Capture, NoTruncate: true}\n")
+
+
+def test_a_tombstone_goes_to_the_topic_of_the_row_that_is_gone(tmp_path):
+    rows = [{**row, "v": f"v{row['region']}"} for row in UPDATE]
+    found, _ = routed(tmp_path, "'{v}'", *rows, more=", OnDeleteSendTombstone: true")
+    assert found == [("v1", b"7"), ("v2", b"8"), ("v2", b"8")]
+
+
+CHANGES = [
+    record(hvr_op=1, hvr_tx_seq="1"),
+    record(hvr_op=4, hvr_tx_seq="2"),
+    record(hvr_op=2, hvr_tx_seq="2", v="b"),
+    record(hvr_op=0, hvr_tx_seq="3"),
+]
+
+
+def test_only_inserts_of_an_outbox_are_events(tmp_path):
+    found, not_sent = routed(tmp_path, "'event.{v}'", *CHANGES, more=", Outbox: WARN")
+    assert found == [("event.a", b"7")]
+    assert not_sent == {"op 0 in an outbox": 1, "op 2 in an outbox": 1, "op 4 in an outbox": 1}
+
+
+def test_an_update_of_an_outbox_is_an_error_where_the_channel_says_so(tmp_path):
+    with pytest.raises(DataError, match=r":3: table t: an update of an outbox, whose rows are events; leave it as"):
+        routed(tmp_path, "'event.{v}'", *CHANGES, more=", Outbox: FATAL")

@@ -42,7 +42,10 @@ class Integrate(InContext):
         differs="HVR does not say what it counts from.",
     )
     Topic: str | None = parameter(
-        None, "The topic, as a template; by default Kafka_Default_Topic.", example='"shop.{hvr_tbl_name}"'
+        None,
+        "The topic, as a template; by default Kafka_Default_Topic.",
+        example='"shop.{hvr_tbl_name}"',
+        differs="It may have columns and SQL, too: then rows say which topic they are for.",
     )
     MessageKey: str | None = parameter(
         None,
@@ -78,6 +81,13 @@ class Integrate(InContext):
         "by default, the key decides.",
         example='"{region_no}"',
         differs="An extension. A number that the topic does not have is an error of the row.",
+    )
+    Outbox: Literal["WARN", "FATAL"] | None = parameter(
+        None,
+        "The table is an outbox, whose inserts are events: only these become messages. Deletes and truncates are "
+        "counted, and not sent; so are updates (WARN), or they are errors of their rows (FATAL).",
+        example="WARN",
+        differs="An extension, as Debezium's outbox event router has it.",
     )
     OnDeleteSendTombstone: bool | None = parameter(
         None,

@@ -243,5 +243,7 @@ _RECOGNIZED = (
     mark("ddl", "source"),
 )
 DIALECT = replace(
-    of_lines(JsonRecords(decode, EXPECTED, ("schema", "payload")), _RECOGNIZED), bare=frozenset({"ts_ms"})
+    of_lines(JsonRecords(decode, EXPECTED, ("schema", "payload")), _RECOGNIZED),
+    bare=frozenset({"ts_ms"}),
+    in_transactions=True,
 )

@@ -6,7 +6,8 @@ Brokers compare it with a batch as it comes, compressed; librdkafka's batch.size
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -19,6 +20,7 @@ from integrator.contracts.recipe import Recipe, Send
 from integrator.contracts.report import TooLarge
 from integrator.deliver.kafka.topics import TIMEOUT_S, connected
 from integrator.errors import DataError, DeliveryError, shown
+from integrator.expressions.parts import Part, Text
 
 _LIMIT = "max.message.bytes"
 
@@ -42,13 +44,19 @@ def _limits(client: AdminClient, there: Any, topics: Sequence[str]) -> dict[str,
     return found
 
 
-def fitting(recipe: Recipe, topics: Sequence[str]) -> Recipe:
-    """Return the recipe with batches that the topics take, and with the numbers of their partitions, where needed.
+def fitting(recipe: Recipe, topics: Sequence[str], of_rows: Sequence[str] = ()) -> Recipe:
+    """Return the recipe with batches that topics take, and what rows may say of them: names, and partitions.
 
-    Raises EnvironmentFault as `limits`.
+    topics: those of tables. of_rows: known to be there, and those that rows have named. Raises EnvironmentFault as
+    `limits`.
     """
     send = recipe.send
     client, there = connected(send.producer)
+    patterns = [_pattern(table.message_topic) for table in recipe.tables if table.message_topic]
+    if patterns:
+        found = (one for one in there.topics if any(pattern.fullmatch(one) for pattern in patterns))
+        known = sorted({*found, *of_rows, *(send.topics or ())})
+        send, topics = dataclasses.replace(send, topics=tuple(known)), [*topics, *known]
     least = min(_limits(client, there, topics).values(), default=None)
     if least is not None and least < int(send.producer["batch.size"]):
         send = dataclasses.replace(send, producer={**send.producer, "batch.size": str(least)})
@@ -56,6 +64,11 @@ def fitting(recipe: Recipe, topics: Sequence[str]) -> Recipe:
         counts = ((topic, len(there.topics[topic].partitions)) for topic in topics if topic in there.topics)
         send = dataclasses.replace(send, partitions=tuple(counts))
     return recipe if send is recipe.send else dataclasses.replace(recipe, send=send)
+
+
+def _pattern(topic: Iterable[Part]) -> re.Pattern[str]:
+    """Return what the names of topics match that an expression may give."""
+    return re.compile("".join(re.escape(part.text) if isinstance(part, Text) else ".*" for part in topic))
 
 
 def refused(send: Send, found: TooLarge, ours: int, where: str) -> DataError | DeliveryError:
