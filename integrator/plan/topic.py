@@ -29,10 +29,7 @@ def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | N
 
     Where it depends on rows, that is the template, and its expression follows.
     """
-    template = scope.location.Kafka_Default_Topic if own is None else own
-    place: Path_ = ("locations", scope.kafka, "Kafka_Default_Topic")
-    if action is not None:
-        place = ("actions", action, "Topic")
+    template, place = scope.location.Kafka_Default_Topic if own is None else own, _place(scope, action)
     values: dict[str, str | None] = {
         "hvr_tbl_name": table.name,
         "hvr_tbl_base_name": table.base_name,
@@ -68,21 +65,26 @@ def _check_row_topic(scope: ChannelScope, table: Table, parts: tuple[Part, ...])
         raise ExpressionError(f"a message of {bundling.mode} holds rows of many topics; use ROW or CHANGE")
 
 
+def _place(scope: ChannelScope, action: int | None) -> Path_:
+    """Return where a topic's template stands: at an action, or at the location."""
+    return ("locations", scope.kafka, "Kafka_Default_Topic") if action is None else ("actions", action, "Topic")
+
+
 def check_row_topics(scope: ChannelScope, tables: Iterable[TableRecipe], strategies: Strategies) -> None:
     """Add a problem for each table whose rows name their topics, where something needs to know these before."""
     for table in tables:
         if not table.message_topic:
             continue
-        name, given = table.table.name, scope.of(table.table).kafka.integrate
-        report = scope.problems.at_actions(given.places)
+        name, place = table.table.name, _place(scope, scope.of(table.table).kafka.integrate.place("Topic"))
         if TRUNCATE in table.operations:
             action = f"{{action: Capture, table: {name}, NoTruncate: true}}"
-            report("Topic", f"a truncate has no row that names a topic; leave truncates out: {action}", name)
+            text = f"a truncate has no row that names a topic; leave truncates out: {action}"
+            scope.problems.add(place, Reason(text, "a truncate has no row"), name)
         schemas = {"value": format_of(scope.layout).schema_type, "key": KEYS[table.message_key.serializer].schema_type}
         for part, has_schema in schemas.items():
             if has_schema and strategies[name, part] != "RecordNameStrategy":
-                text = "rows name their topics, by which subjects would be called: use RecordNameStrategy"
-                report(f"{part.capitalize()}SubjectStrategy", text, name)
+                text = "rows name their topics, by which subjects would be called: write "
+                scope.problems.add(place, f"{text}{part.capitalize()}SubjectStrategy: RecordNameStrategy", name)
 
 
 def check_partitions(scope: ChannelScope, topics: Iterable[str]) -> None:

@@ -101,7 +101,7 @@ STANDS_IN = {
     "hvr_cap_subdirs": "MK MH",
     "hvr_row_uuid": "IE MK MH",
     "hvr_missing": "IE MK MH",
-    "k": "IE CE MK MH",
+    "k": "IE CE MK MH T",
 }
 CONTEXTS = {
     "IE": "IntegrateExpression",

@@ -252,7 +252,7 @@ def test_topics_that_are_not_known_are_asked_for(tmp_path):
             "'{v}'",
             "",
             ', Kafka_Schema_Registry: "http://localhost:1"',
-            "rows name their topics, by which subjects would be called: use RecordNameStrategy",
+            "rows name their topics, by which subjects would be called: write ValueSubjectStrategy: RecordNameStrategy",
         ),
         ("'t'", ", Outbox: WARN, OnDeleteSendTombstone: true", "", "deletes of an outbox are no events"),
     ],
