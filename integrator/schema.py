@@ -102,10 +102,11 @@ class Array:
 
 @dataclass(frozen=True)
 class Struct:
-    """A row in a row; `name` is its name where a format needs one for each."""
+    """A row in a row; `name` is its name where a format needs one for each. version: that of Connect's schema of it."""
 
     fields: tuple[Column, ...]
     name: str = ""
+    version: int = 0
 
 
 @dataclass(frozen=True)

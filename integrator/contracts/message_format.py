@@ -45,6 +45,10 @@ class Options:
     page_size: int = 1024 * 1024
     array: bool = False
     """Messages are Avro arrays of the record."""
+    zeros: bool = True
+    """Whether NOT NULL columns have a zero default in Avro, as HVR has it; Debezium has none."""
+    version: int = 0
+    """The version that Connect's schema of the message has, if it has one."""
     encoding: str = "UTF-8"
     newlines: Literal["", "UNIX", "DOS"] = ""
     compress: Literal["", "GZIP", "LZ4"] = ""
@@ -84,7 +88,8 @@ class MessageFormat:
     """How rows are laid out in messages, for all tables: a name in formats.FORMATS and how it is to write.
 
     envelope: a name in envelopes.ENVELOPES, or empty. before: what stands before the names of old values, where the two
-    images of an update are one row; before_changed: only values that changed have an old one.
+    images of an update are one row; before_changed: only values that changed have an old one. alone: the field whose
+    value is the message, where one is.
     """
 
     format: str = "SCHEMA_PAYLOAD"
@@ -92,6 +97,7 @@ class MessageFormat:
     envelope: str = ""
     before: str = ""
     before_changed: bool = False
+    alone: str = ""
     bundling: Bundling = field(default_factory=Bundling)
 
 

@@ -25,7 +25,7 @@ class OpenTransaction:
     so that the part before it may hold its beginning. goes_on: the source says that there is more of it to come; None
     where the part does not show it. identity: what identifies the transaction, where `tx` does not: parts
     that begin at different places of it write another `tx`. cap_tstamp: its commit time in microseconds since 1970,
-    where only its begin says it.
+    where only its begin says it. leading: rows before it that are of the transaction which is open before the part.
     """
 
     tx: str | None = None
@@ -34,16 +34,19 @@ class OpenTransaction:
     goes_on: bool | None = None
     identity: str | None = None
     cap_tstamp: int | None = None
+    leading: int = 0
 
     def after(self, before: OpenTransaction) -> OpenTransaction:
         """Return the state after this part, given the state `before` it; that of nothing leaves it as it is."""
         if not self.since_start or before == OpenTransaction():
             return self
+        if before.tx is None and before.since_start and self.tx is not None:
+            return replace(self, leading=before.rows + self.leading)
         same = self.tx == before.tx if self.identity is None else self.identity == before.identity
         if self.tx is None or same:
             goes_on = before.goes_on if self.goes_on is None else self.goes_on
-            return replace(before, rows=before.rows + self.rows, goes_on=goes_on)
-        return replace(self, since_start=False)
+            return replace(before, rows=before.rows + self.leading + self.rows, goes_on=goes_on)
+        return replace(self, since_start=False, leading=0)
 
     @property
     def unfinished(self) -> str:

@@ -118,15 +118,17 @@ class TableRecipe:
 
     topic: as the channel writes it, where it depends on rows: `message_topic` is its expression then. outbox: only its
     inserts become messages, and an update is counted (WARN) or an error (FATAL). key: the replication key. headers:
-    names and expressions. message_timestamp, message_partition: the expressions of timestamps and partitions, where
-    messages have their own. tombstones: a delete is followed by a message without value. truncates, before_updates:
-    they are sent, where the style sends them.
+    names and expressions; header_serializer: how their values are written, a name in formats.header_values.HEADERS.
+    message_timestamp, message_partition: the expressions of timestamps and partitions, where messages have their own.
+    tombstones: a delete is followed by a message without value. truncates, before_updates: they are sent, where the
+    style sends them.
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
     midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
     in_database: the schema and the name that records of the table have, and its partitions.
     added: columns that came while the channel ran, each with the number of the file and the line that has it first.
     masked: columns whose values are in no log and no error, for the channel does not send them as they are.
+    value_record, key_record: the names of records in schemas, where the channel gives them.
     keyless: neither the definition nor the channel gives a key, and `key` is all columns that may be in one.
     """
 
@@ -138,6 +140,7 @@ class TableRecipe:
     fields: tuple[Field, ...]
     message_key: KeyRecipe = field(default_factory=lambda: KeyRecipe("NONE"))
     headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    header_serializer: str = "STRING"
     message_topic: tuple[Part, ...] = ()
     message_timestamp: tuple[Part, ...] = ()
     message_partition: tuple[Part, ...] = ()
@@ -157,6 +160,8 @@ class TableRecipe:
     outbox: Literal["", "WARN", "FATAL"] = ""
     in_database: tuple[str | None, str, tuple[str, ...]] | None = None
     masked: tuple[str, ...] = ()
+    value_record: str = ""
+    key_record: str = ""
 
     @property
     def operations(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from integrator.decode import table_files
 from integrator.decode.json.shapes import ColumnIndex
 from integrator.decode.lines.files import BLOCK_BYTES, container_of, first_lines, raw_lines
 from integrator.decode.lines.joined import ONE_STREAM, JoinedLines, Joint, Streams
-from integrator.decode.lines.lines import Lines
+from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.decode.lines.reading import LineReading, read_lines, whole_lines
 from integrator.decode.lines.repeated import RepeatedMember
 from integrator.decode.source_tables import Catalogue, SourceTables
@@ -79,12 +79,16 @@ class File:
             return "json"
         return container
 
-    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None, keys: str = "") -> Iterator[Lines]:  # noqa: ARG002 - files have no keys
+    def lines(
+        self,
+        reading: Reading,
+        repeated: tuple[str, str] | None = None,
+        keys: RecordKeys | None = None,  # noqa: ARG002 - files have no keys
+    ) -> Iterator[Lines]:
         """Yield the file's lines, in blocks, or all at once where that is asked for.
 
-        repeated: the member that records begin with whose values are left out, and the one after it. keys: where the
-        key of a record without a value stands, as `{"schema":…,KEYS:…}`. Raises DataError for joined files where each
-        is to be read at once.
+        repeated: the member that records begin with whose values are left out, and the one after it. keys: how keys of
+        records without a value stand. Raises DataError for joined files where each is to be read at once.
         """
         shortening = None if repeated is None else RepeatedMember(*repeated)
         how = LineReading(reading.block_bytes, reading.tolerant, reading.masks, shortening)

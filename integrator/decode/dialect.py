@@ -11,7 +11,7 @@ from typing import Any
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, File, PreviousEnd, Reading
 from integrator.decode.json.document import Document, read_document
-from integrator.decode.lines.lines import Lines
+from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.decode.order.ascending import Ascending
 from integrator.decode.order.positions import Positions
 from integrator.decode.order.sequencer import Sequencer, trailing
@@ -41,14 +41,14 @@ class JsonRecords:
     """How blocks of JSON lines are decoded; `expected` describes a right line, for errors.
 
     repeated: the member that records begin with, whose value is the same in many, as a schema is, and the one after it.
-    keys: the member in which keys of records without a value stand; none where these are not asked for. joined,
-    positions: see `Parts`; `positions` is given a document.
+    keys: how keys of records without a value stand; None where these are not asked for. joined, positions: see
+    `Parts`; `positions` is given a document.
     """
 
     decode: Callable[[Document, Reading], Decoded]
     expected: str
     repeated: tuple[str, str] | None = None
-    keys: str = ""
+    keys: RecordKeys | None = None
     joined: bool = False
     positions: Callable[[Document], Positions] | None = None
 

@@ -81,7 +81,7 @@ class SourceTables:
     def __init__(self, catalogue: Catalogue, *, ignores_unknown: bool, known: Mapping[str, Source]) -> None:
         self._catalogue, self._ignores_unknown = catalogue, ignores_unknown
         self._known, self.new = known, dict[str, Source]()
-        self._found: dict[Source, Table | str] = {}
+        self._found: dict[tuple[bool, Source], Table | str] = {}
 
     def saved(self) -> Callable[[], None]:
         """Return what sets it back to what it is now."""
@@ -92,28 +92,31 @@ class SourceTables:
 
         return restore
 
-    def find(self, schema: str | None, name: str, where: Place, database: str | None = None) -> Table | str:
+    def find(self, source: Source, where: Place, *, by_topic: bool = False) -> Table | str:
         """Return the table of a record that stands at `where`; or as what it is counted, and not sent.
 
-        Raises DataError for a record of a table that the channel does not have, that may be of two tables, or that is
-        of a second table of the source.
+        by_topic: the record names no table, and `source` is the one that its topic has the records of; what else there
+        is before the table in a topic's name need not be its database. Raises DataError for a record of a table that
+        the channel does not have, that may be of two tables, or that is of a second table of the source.
         """
-        source = Source(schema or None, name, database or None)
-        if source not in self._found:
-            self._found[source] = self._look_up(source, where)
-        return self._found[source]
+        key = by_topic, source
+        if key not in self._found:
+            self._found[key] = self._look_up(source, where, by_topic=by_topic)
+        return self._found[key]
 
-    def truncated(self, schema: str | None, name: str, database: str | None = None) -> str:
+    def truncated(self, source: Source) -> str:
         """Return as what truncates of a table are counted, where they are no truncate of a table; else empty text."""
-        return self._catalogue.truncated(Source(schema or None, name, database or None))
+        return self._catalogue.truncated(source)
 
-    def _look_up(self, source: Source, where: Place) -> Table | str:
+    def _look_up(self, source: Source, where: Place, *, by_topic: bool) -> Table | str:
         if not source.name:
             raise PublicDataError(
                 Fault(where, "the name of the record's table is empty text; the source must write it")
             )
         whole = self._catalogue.whole(source) if self._catalogue.partitioned else None
         found = [whole] if whole is not None else self._catalogue.matching(source)
+        if not found and by_topic:
+            found = self._catalogue.matching(source._replace(database=None))
         if len(found) > 1:
             tables = ", ".join(sorted(str(Source(table.schema, table.base_name)) for table in found))
             raise PublicDataError(
@@ -125,15 +128,18 @@ class SourceTables:
             )
         if found:
             of_whole = source if whole is None else source._replace(schema=whole.schema, name=whole.base_name)
-            self._keep(found[0], of_whole, where)
+            if not by_topic:
+                self._keep(found[0], of_whole, where)
             return "rows of absent tables" if found[0].name in self._catalogue.absent else found[0]
         if self._ignores_unknown:
             return "rows of unknown tables"
+        record = "a record without a value in a topic" if by_topic else "a change"
+        remedy = ", or give the source location the table of its topics (table)" if by_topic else ""
         raise PublicDataError(
             Fault(
                 where,
-                f"a change of table {source}, which the channel does not have; its tables are "
-                f"{self._catalogue.names}; define it, or set unknown_tables: ignore at the source location",
+                f"{record} of table {source}, which the channel does not have; its tables are "
+                f"{self._catalogue.names}; define it{remedy}, or set unknown_tables: ignore at the source location",
             )
         )
 

@@ -81,6 +81,7 @@ def row_program_of(table: TableRecipe, unnamed: TableRecipe, channel: Recipe) ->
         missing,
         frozenset(reads),
         _placeholders(table, channel),
+        _absent(table, channel),
     )
 
 
@@ -117,13 +118,26 @@ def _placeholders(table: TableRecipe, channel: Recipe) -> dict[str, pa.Scalar]:
     """Return what after images have for a missing value, by column: of those that messages have as they are."""
     layout = channel.messages.layout
     placeholder = ENVELOPES[layout.envelope].placeholder if layout.envelope else None
-    found = {}
-    for column in table.table.columns if placeholder else ():
-        kinds = {field.type for field in table.fields if field.source == column.name}
-        stands = placeholder(column.type) if placeholder and kinds == {column.type} else None
-        if stands is not None and table.capture.text_rules(column.name) == TextRules():
-            found[column.name] = stands
-    return found
+    stands = {column.name: placeholder(column.type) for column in _as_they_are(table)} if placeholder else {}
+    return {name: one for name, one in stands.items() if one is not None}
+
+
+def _absent(table: TableRecipe, channel: Recipe) -> dict[str, pa.Scalar | None]:
+    """Return what before images have for a missing value of a column that may not be null there."""
+    envelope = ENVELOPES.get(channel.messages.layout.envelope)
+    if envelope is None or not envelope.required:
+        return {}
+    needed = {field.source: None for field in table.fields if field.source and not field.nullable}
+    return needed | {one.name: envelope.absent(one.type) for one in _as_they_are(table) if one.name in needed}
+
+
+def _as_they_are(table: TableRecipe) -> list[Column]:
+    """Return the columns whose values messages have as they are."""
+    kinds: dict[str | None, set[Type]] = {}
+    for field in table.fields:
+        kinds.setdefault(field.source, set()).add(field.type)
+    plain = (column for column in table.table.columns if kinds.get(column.name) == {column.type})
+    return [column for column in plain if table.capture.text_rules(column.name) == TextRules()]
 
 
 def _members(

@@ -43,8 +43,10 @@ def old_fields(table: TableRecipe, layout: MessageFormat) -> tuple[Field, ...]:
 def columns(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> tuple[Column, ...]:
     """Return the columns of a message of this shape."""
     layout = recipe.messages.layout
+    if layout.alone:
+        return tuple(field.as_column(nullable=True) for field in table.fields if field.name == layout.alone)
     if layout.envelope:
-        return ENVELOPES[layout.envelope].columns(table, recipe.messages.channel, format_of(layout))
+        return ENVELOPES[layout.envelope].columns(table, recipe.messages.channel)
     by_shape = format_of(layout).missing == "shape"
     listed = [
         field.as_column(nullable=field.nullable or (shape.truncate if by_shape else _may_be_null(field, table)))
@@ -99,9 +101,10 @@ def image_format(table: TableRecipe, recipe: Recipe) -> ImageFormat | None:
     if not layout.envelope or by_column is None:
         return None
     envelope = ENVELOPES[layout.envelope]
-    around = envelope.columns(with_image(table), recipe.messages.channel, format_of(layout))
+    around = envelope.columns(with_image(table), recipe.messages.channel)
     options = by_column.image_options(around, options_of(table, recipe))
-    return ImageFormat(by_column.images or by_column, image_columns((*table.fields, *envelope.image_fields)), options)
+    of_image = image_columns((*table.fields, *envelope.image_fields), required=envelope.required)
+    return ImageFormat(by_column.images or by_column, of_image, options)
 
 
 def value_encoder(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> Encoder:
@@ -118,7 +121,9 @@ def value_frame(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> Fra
 
 
 def record(table: TableRecipe, recipe: Recipe) -> str:
-    """Return the name of a value's record: the table's, or the envelope's."""
+    """Return the name of a value's record: the one that the channel gives, or the table's, or the envelope's."""
+    if table.value_record:
+        return table.value_record
     if recipe.messages.layout.envelope != "DEBEZIUM":
         return table.table.name
     names = (recipe.messages.channel, table.table.schema, table.table.base_name, "Envelope")
@@ -134,6 +139,8 @@ def key_frame(table: TableRecipe, recipe: Recipe) -> Frame:
 
 def key_record(table: TableRecipe, recipe: Recipe) -> str:
     """Return the name of a key's record (https://fivetran.com/docs/hvr6/action-reference/integrate)."""
+    if table.key_record:
+        return table.key_record
     struct = KEYS[table.message_key.serializer].of_struct
     if recipe.messages.layout.envelope == "DEBEZIUM" and struct is not None and not struct.schema_type:
         return ".".join(filter(None, (recipe.messages.channel, table.table.schema, table.table.base_name, "Key")))

@@ -70,6 +70,8 @@ def _without_name(table: TableRecipe) -> TableRecipe | None:
         topic="",
         value_id=None,
         key_id=None,
+        value_record="",
+        key_record="",
     )
 
 

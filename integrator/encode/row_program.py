@@ -53,7 +53,8 @@ class RowProgram:
     recipe: what is computed of the rows. given: its columns, each with the table's column that it is. columns, options:
     of the message. missing: what becomes of a missing value; empty where the program cannot express such. Formats that
     leave members out have them in the order of the table's fields, as shapes do. reads: the columns that the recipe and
-    keys are made of. placeholders: what after images have for a missing value, by column.
+    keys are made of. placeholders: what after images have for a missing value, by column; absent: what before images
+    have for one that may not be null, None where there is nothing.
     """
 
     recipe: TableRecipe
@@ -65,11 +66,17 @@ class RowProgram:
     missing: MissingAs
     reads: frozenset[str]
     placeholders: Mapping[str, pa.Scalar]
+    absent: Mapping[str, pa.Scalar | None]
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
         """The columns that are members."""
         return tuple(member.source for member in self.members if member.source)
+
+    @cached_property
+    def _unwritable(self) -> frozenset[str]:
+        """The columns whose missing values before images have nothing for."""
+        return frozenset(name for name, one in self.absent.items() if one is None)
 
     @lru_cache(maxsize=1 << 14)  # noqa: B019 - programs are kept as long as the channel's recipe
     def between(self, shape: PresentFields) -> Between:
@@ -92,6 +99,8 @@ class RowProgram:
             return False
         if self.missing != "null before":
             return True
+        if not self._unwritable.isdisjoint(absent):
+            return False
         return all(name in self.placeholders or not (gone[name] & ~before).any() for name in absent)
 
 

@@ -189,17 +189,18 @@ class RowWriter:
                 raise UnsupportedValue(self._name(segment, source), row, NULL_REFUSED)
 
     def _with_placeholders(self, values: pa.Array, of_values: Sequence[_Column]) -> pa.Array:
-        """Return values, of one type, with the envelope's placeholder for those that are missing in after images."""
+        """Return values, of one type, with what the envelope has for those that are missing."""
         missing = dict(self._missing)
         gone = [missing.get(segment, {}).get(source) for segment, source in of_values]
-        stands = [
-            self.programs[segment].placeholders[source]
-            for (segment, source), of_column in zip(of_values, gone, strict=True)
-            if of_column is not None and source in self.programs[segment].placeholders
-        ]
-        if not stands:
+        lacking = [place for place, of_column in zip(of_values, gone, strict=True) if of_column is not None]
+        stands = [self.programs[segment].placeholders.get(source) for segment, source in lacking]
+        absent = [self.programs[segment].absent.get(source) for segment, source in lacking]
+        stands, absent = ([one for one in found if one is not None] for found in (stands, absent))
+        if not stands and not absent:
             return values
         sizes = [len(self.rows.segments[segment]) for segment, _ in of_values]
         masks = [np.zeros(size, bool) if one is None else one for one, size in zip(gone, sizes, strict=True)]
-        after = ~self._of_columns(before_images(self.rows), of_values)
-        return pc.if_else(pa.array(np.concatenate(masks) & after), stands[0], values)
+        before, missed = self._of_columns(before_images(self.rows), of_values), np.concatenate(masks)
+        for found, which in ((stands, missed & ~before), (absent, missed & before)):
+            values = pc.if_else(pa.array(which), found[0], values) if found else values
+        return values

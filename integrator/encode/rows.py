@@ -91,7 +91,9 @@ class RowMaker:
             return changes, columns, self._merged(changes, columns, counters)
         every = np.arange(len(changes))
         retired = np.where(mask(pc.is_in(changes.op, pa.array(TOMBSTONED, pa.int8()))), every, -1)
-        made = Rows(columns.values, columns.missing, columns.truncate, every, changes.op, every, retired)
+        alone = self._layout.alone
+        missing = {name: gone for name, gone in columns.missing.items() if not alone or name == alone}
+        made = Rows(columns.values, missing, columns.truncate, every, changes.op, every, retired)
         return changes, columns, made
 
     def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], counters: CycleCounters) -> None:
@@ -180,26 +182,34 @@ class RowMaker:
         return replace(columns, values={IMAGE: images, **values}, missing={})
 
     def _with_placeholders(self, changes: ChangeBatch, values: Arrays, missing: Missing, after: Mask) -> Arrays:
-        """Return values with the envelope's placeholders for those that are missing in after images."""
-        placeholder = ENVELOPES[self._layout.envelope].placeholder
+        """Return values with what the envelope has for those that are missing. Raises DataError."""
+        envelope = ENVELOPES[self._layout.envelope]
+        before = ~after & ~mask(pc.equal(changes.op, TRUNCATE))
         result = dict(values)
         for field in self._recipe.fields:
             gone = missing.get(field.name)
-            if gone is None or placeholder is None or not (gone & after).any():
+            if gone is None or envelope.placeholder is None:
                 continue
-            stands = placeholder(field.type)
-            if stands is None:
-                at = int(np.flatnonzero(gone & after)[0])
-                raise PublicDataError(
-                    Fault(
-                        Place(changes.file, int(changes.line[at])),
-                        f"table {changes.table_of(at)}, column {field.name}: the record has no value, and "
-                        f"{self._layout.envelope} has placeholders for text, bytes, and lists of text and integers "
-                        "only; record full rows (REPLICA IDENTITY FULL)",
-                    )
-                )
-            result[field.name] = pc.if_else(pa.array(gone & after), stands, result[field.name])
+            of_before = (envelope.absent, gone & before & (envelope.required and not field.nullable))
+            for stands_for, which in ((envelope.placeholder, gone & after), of_before):
+                if not which.any():
+                    continue
+                stands = stands_for(field.type)
+                if stands is None:
+                    raise self._no_placeholder(changes, field.name, int(np.flatnonzero(which)[0]))
+                result[field.name] = pc.if_else(pa.array(which), stands, result[field.name])
         return result
+
+    def _no_placeholder(self, changes: ChangeBatch, column: str, at: int) -> PublicDataError:
+        """Return the error for a missing value that the envelope has nothing for."""
+        return PublicDataError(
+            Fault(
+                Place(changes.file, int(changes.line[at])),
+                f"table {changes.table_of(at)}, column {column}: the record has no value, and "
+                f"{self._layout.envelope} has placeholders for text, bytes, and lists of text and integers "
+                "only; record full rows (REPLICA IDENTITY FULL)",
+            )
+        )
 
     def check_accepted(self, missing: Missing, changes: ChangeBatch, at: Ints) -> None:
         """Raise DataError for missing values that may not be sent as null either, in a format without such.

@@ -24,8 +24,11 @@ from integrator.engine.arrays import Ints, Mask
 from integrator.formats.keys import KEYS, key_options
 from integrator.schema import Array, Column, Integer, String, Struct, Table
 
-NAME = "io.debezium.connector.common.TransactionMetadataValue"
-"""Of the table, and so of the record."""
+NAME = "(transactions)"
+"""Of the table, which no other has."""
+_SIMPLE = "TransactionMetadata"
+RECORD = f"io.debezium.connector.common.{_SIMPLE}"
+"""What the names of the records of values and keys begin with."""
 _COLLECTION = Struct(
     (Column("data_collection", String(), nullable=False), Column("event_count", Integer(64), nullable=False)),
     "event.collection",
@@ -68,7 +71,8 @@ class Transactions:
 def recipe_of(recipe: Recipe) -> Recipe:
     """Return the recipe of the messages of a channel's transactions."""
     topic = recipe.transactions or TransactionTopic("")
-    layout = replace(recipe.messages.layout, envelope="", before="", before_changed=False, bundling=Bundling())
+    package = RECORD if messages.format_of(recipe.messages.layout).record_refusal(RECORD) is None else _SIMPLE
+    layout = replace(recipe.messages.layout, envelope="", before="", alone="", bundling=Bundling())
     table = TableRecipe(
         table=Table(NAME, NAME, None, _COLUMNS, ("id",)),
         topic=topic.topic,
@@ -79,6 +83,8 @@ def recipe_of(recipe: Recipe) -> Recipe:
         message_key=KeyRecipe(SERIALIZERS[layout.format], columns=(_COLUMNS[1],)),
         value_id=topic.value_id,
         key_id=topic.key_id,
+        value_record=f"{package}Value",
+        key_record=f"{package}Key",
     )
     return Recipe(recipe.read, (table,), replace(recipe.messages, layout=layout), recipe.send)
 

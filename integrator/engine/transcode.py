@@ -104,8 +104,8 @@ def write_lines(
 ) -> int:
     """Write records as lines, from where `state` is: the next record, and the places in `out` and `floats`.
 
-    Returns where it ended: before a record for which there is no room, or after the last one. One that is not accepted
-    has a line without bytes, and a fault.
+    Returns where it ended: before a record for which there is no room, or after the last one. The last number of
+    `state` says whether that is room in `floats`. One that is not accepted has a line without bytes, and a fault.
     """
     record, to, count = state[0], state[1], state[2]
     while record < len(text.starts):
@@ -127,6 +127,7 @@ def write_lines(
             else:
                 fault, after = _write_whole_record(text, bounds, programs, own, out, to)
             if fault == FULL:
+                state[3] = floats_after == len(floats.bits)
                 break
             if fault == OK:
                 out.octets[after] = NEWLINE

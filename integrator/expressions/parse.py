@@ -29,7 +29,7 @@ from integrator.expressions.substitutions import (
     substitution_meant,
     with_article,
 )
-from integrator.names import foreign, nearest
+from integrator.names import foreign, listed, nearest
 from integrator.schema import Table, Type
 
 SQL = "sql:"
@@ -147,6 +147,11 @@ def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Par
         name, double = own, None
     if name.startswith("hvr_") and table.column(name) is None:
         raise ExpressionError(f"{found[0]} is no substitution; {substitution_meant(name, accepted_in(context))}")
+    if context == "record name":
+        raise ExpressionError(
+            f"{found[0]}: a {context} cannot depend on the values of a row; "
+            f"{listed(accepted_in(context), 'it can have')}"
+        )
     if double:
         raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names and hvr_col_name only")
     return _column(found[0], name, spec, table, context)
@@ -221,7 +226,7 @@ def natural_type(parts: tuple[Part, ...], table: Table) -> Type:
 
 
 def constant_text(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
-    """Return the text of a template that depends on no row: a topic."""
+    """Return the text of a template that depends on no row: a topic, or the name of a record."""
     texts = []
     for part in parts:
         match part:
@@ -232,5 +237,5 @@ def constant_text(parts: tuple[Part, ...], values: dict[str, str | None]) -> str
             case Constant(value):
                 texts.append("" if value is None else str(value))
             case ColumnValue() | Sql():
-                raise ExpressionError("a topic cannot depend on the values of a row")
+                raise ExpressionError("it cannot depend on the values of a row")
     return "".join(texts)

@@ -15,16 +15,11 @@ from integrator.schema import Type
 INTEG_SEQ_LENGTH = 45
 
 Context = Literal[
-    "IntegrateExpression",
-    "CaptureExpression",
-    "MessageKey",
-    "MessageHeaders",
-    "MessageTimestamp",
-    "MessagePartition",
-    "AddressTo",
-    "topic",
-]
-
+    "IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "MessageTimestamp", "MessagePartition",
+    "AddressTo", "topic", "record name",
+]  # fmt: skip
+OF_TABLE: tuple[Context, ...] = ("topic", "record name")
+"""Contexts of names of topics and records."""
 
 Dependency = Literal["row", "missing", "transaction", "table", "columns", "file", "record", "run"]
 """What a value depends on: its row; which values are missing; where the transaction ends; the names of the table; which
@@ -43,7 +38,7 @@ class Substitution:
     depends_on: tuple[Dependency, ...] = ("row",)
 
 
-_BOTH: tuple[Context, ...] = (*_ROW, "topic")
+_BOTH: tuple[Context, ...] = (*_ROW, *OF_TABLE)
 IN_A_MESSAGE: tuple[Context, ...] = ("MessageKey", "MessageHeaders")
 _CAPTURED: tuple[Context, ...] = (
     "IntegrateExpression",

@@ -1,9 +1,10 @@
 """Avro (https://avro.apache.org/docs/1.12.0/specification/): the schema of a record, and Confluent's wire format.
 
-Names as HVR has them: the record is named by the table, without a namespace; a NOT NULL column has a zero default, a
-nullable one is a union with null. The connect.* annotations are those of Confluent's AvroData.java
-(https://github.com/confluentinc/schema-registry), so that Connect's AvroConverter gets its types back, decimals with
-their real precision. How values are written is in `avro_values`.
+As HVR has it, the record is named by the table, without a namespace; a NOT NULL column has a zero default, a nullable
+one is a union with null. A channel can give the record another name, with a namespace. The connect.* annotations are
+those of Confluent's AvroData.java (https://github.com/confluentinc/schema-registry), so that Connect's AvroConverter
+gets its types back, decimals with their real precision. Where times are Debezium's, schemas are what AvroData makes of
+Debezium's. How values are written is in `avro_values`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ RESERVED = (
     "map",
     "fixed",
 )
-DURATION = {"type": "fixed", "name": "duration", "size": 12, "logicalType": "duration"}
+_DURATION = {"size": 12, "logicalType": "duration"}
 
 _PRIMITIVES = {"boolean": "boolean", "float": "float", "double": "double", "bytes": "bytes", "string": "string"}
 _TIMES = {"ms": "millis", "us": "micros", "ns": "nanos"}
@@ -49,7 +50,7 @@ _TIMES = {"ms": "millis", "us": "micros", "ns": "nanos"}
 
 def schema_text(name: str, columns: Columns, options: Options) -> str:
     """Return the Avro schema of a message: of a row, or of an array of rows."""
-    record = _record(name, columns, options, _Names())
+    record = _record(schema.Struct(tuple(columns), name, options.version), name, options, _Names())
     written = {"type": "array", "items": record} if options.array else record
     return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
 
@@ -61,23 +62,51 @@ def column_schema(name: str, column: Column, options: Options) -> str:
 
 
 class _Names:
-    """The named types that stand in the schema already: Avro has each only once."""
+    """The named types that stand in the schema already: Avro has each only once.
+
+    space: the namespace at the place that is being written, which names without one are in. duration: the name of the
+    type of intervals, where it stands already.
+    """
 
     def __init__(self) -> None:
         self.known: dict[str, Columns] = {"duration": ()}
-        self.fixed = False
+        self.space = self.duration = ""
 
+    def full(self, name: str) -> str:
+        """Return the name with its namespace."""
+        return f"{self.space}.{name}" if self.space and "." not in name else name
 
-def _record(name: str, columns: Columns, options: Options, names: _Names) -> dict[str, Any] | str:
-    """Return a record; the name alone where the same one stands before."""
-    if names.known.get(name) == columns:
+    def new(self, name: str, columns: Columns) -> str:
+        """Return a full name that no other type has, and note it."""
+        while name in self.known:
+            name += "_"
+        self.known[name] = columns
         return name
-    unique = name
-    while unique in names.known:
-        unique += "_"
-    names.known[unique] = columns
-    fields = [_field(column, unique, options, names) for column in columns]
-    return {"type": "record", "name": unique, "fields": fields}
+
+    def declared(self, name: str) -> dict[str, str]:
+        """Return the members that give a type its full name."""
+        space, _, own = name.rpartition(".")
+        return {"name": own} | ({"namespace": space} if space != self.space else {})
+
+    def reference(self, name: str) -> str:
+        """Return what stands for a type that stands before."""
+        space, _, own = name.rpartition(".")
+        return own if space == self.space else name
+
+
+def _record(struct: schema.Struct, name: str, options: Options, names: _Names) -> dict[str, Any] | str:
+    """Return a record; the name alone where the same one stands before."""
+    name = names.full(name)
+    if names.known.get(name) == struct.fields:
+        return names.reference(name)
+    unique = names.new(name, struct.fields)
+    written: dict[str, Any] = {"type": "record", **names.declared(unique)}
+    around, names.space = names.space, unique.rpartition(".")[0]
+    written["fields"] = [_field(column, unique, options, names) for column in struct.fields]
+    names.space = around
+    if struct.version:
+        written["connect.version"] = struct.version
+    return written | ({"connect.name": unique} if "." in unique else {})
 
 
 def _field(column: Column, record: str, options: Options, names: _Names) -> dict[str, Any]:
@@ -85,7 +114,7 @@ def _field(column: Column, record: str, options: Options, names: _Names) -> dict
     if column.nullable:
         return {"name": column.name, "type": ["null", kind], "default": None}
     field = {"name": column.name, "type": kind}
-    zero = _zero(column.type, options)
+    zero = _zero(column.type, options) if options.zeros else None
     return field if zero is None else field | {"default": zero}
 
 
@@ -93,13 +122,13 @@ def _schema(kind: Type, name: str, options: Options, names: _Names) -> Any:
     match kind:
         case schema.Array(item):
             return {"type": "array", "items": ["null", _schema(item, name, options, names)]}
-        case schema.Struct(fields, struct_name):
-            return _record(struct_name or name, fields, options, names)
+        case schema.Struct():
+            return _record(kind, kind.name or name, options, names)
         case schema.Interval() if _is_duration(options):
-            if names.fixed:
-                return "duration"
-            names.fixed = True
-            return DURATION
+            if names.duration:
+                return names.reference(names.duration)
+            names.duration = names.new(names.full("duration"), ()) if names.space else "duration"
+            return {"type": "fixed", **names.declared(names.duration), **_DURATION}
         case _:
             return _annotated(kind, options)
 
@@ -132,6 +161,8 @@ def _annotated(kind: Type, options: Options) -> Any:
 
 def _logical_type(kind: Type, options: Options) -> str:
     match kind:
+        case _ if options.times == "DEBEZIUM":
+            return "decimal" if isinstance(kind, schema.Decimal) else ""
         case schema.Time() | schema.Timestamp() if options.times == "CONNECT":
             return "time-millis" if isinstance(kind, schema.Time) else "timestamp-millis"
         case schema.Decimal():
@@ -180,7 +211,7 @@ def name_refusal(name: str) -> str | None:
 def record_refusal(name: str) -> str | None:
     """Return why no record can have this name, which may have dots, or None."""
     if name in RESERVED:
-        return f"{name} is a type of Avro's; rename the table in its definition"
+        return f"{name} is a type of Avro's; give another (BaseName)"
     return next(filter(None, map(name_refusal, name.split("."))), None)
 
 
@@ -208,5 +239,6 @@ FORMAT = Format(
     record_refusal=record_refusal,
     schema_type="AVRO",
     text=False,
+    named=True,
     bundles=lambda options: "table" if options.array else "",
 )

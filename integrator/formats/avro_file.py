@@ -62,6 +62,7 @@ FORMAT = Format(
     name_refusal=avro.name_refusal,
     record_refusal=avro.record_refusal,
     text=False,
+    named=True,
     bundles=lambda _options: "table",
     compresses=lambda options: options.block_compress == "DEFLATE",
 )

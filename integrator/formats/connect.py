@@ -22,7 +22,7 @@ from integrator.arrow.durations import iso_text
 from integrator.contracts.message_format import Options
 from integrator.formats import json_text
 from integrator.formats.json_object import Value
-from integrator.formats.records import Columns, InvalidValue
+from integrator.formats.records import InvalidValue
 from integrator.schema import Type
 
 DATA = "org.apache.kafka.connect.data."
@@ -91,8 +91,8 @@ def schema_of(kind: Type, optional: bool, options: Options) -> dict[str, Any]:
     match kind:
         case schema.Array(item):
             return {"type": "array", "items": schema_of(item, True, options), "optional": optional}
-        case schema.Struct(fields, name):
-            return struct_schema(name, fields, options, optional=optional)
+        case schema.Struct():
+            return struct_schema(kind, options, optional=optional)
         case _:
             logical = connect_type(kind, options)
             written: dict[str, Any] = {"type": logical.base, "optional": optional}
@@ -101,10 +101,12 @@ def schema_of(kind: Type, optional: bool, options: Options) -> dict[str, Any]:
             return written | ({"parameters": dict(logical.parameters)} if logical.parameters else {})
 
 
-def struct_schema(name: str, columns: Columns, options: Options, *, optional: bool = False) -> dict[str, Any]:
-    """Return the schema of a struct of `columns`."""
-    fields = [{**schema_of(c.type, c.nullable, options), "field": c.name} for c in columns]
-    return {"type": "struct", "fields": fields, "optional": optional} | ({"name": name} if name else {})
+def struct_schema(struct: schema.Struct, options: Options, *, optional: bool = False) -> dict[str, Any]:
+    """Return the schema of a struct."""
+    fields = [{**schema_of(c.type, c.nullable, options), "field": c.name} for c in struct.fields]
+    written: dict[str, Any] = {"type": "struct", "fields": fields, "optional": optional}
+    written |= {"name": struct.name} if struct.name else {}
+    return written | ({"version": struct.version} if struct.version else {})
 
 
 def leaf(options: Options) -> Any:

@@ -9,7 +9,7 @@ from integrator.formats import connect
 from integrator.formats.contract import Format, Frame
 from integrator.formats.json_object import by_column
 from integrator.formats.records import Columns
-from integrator.schema import Column
+from integrator.schema import Column, Struct
 
 STRING_KEY = (b'{"schema":{"type":"string","optional":false},"payload":"', b'"}')
 """What stands before and after the text of a key in Connect JSON."""
@@ -17,7 +17,7 @@ STRING_KEY = (b'{"schema":{"type":"string","optional":false},"payload":"', b'"}'
 
 def schema_text(name: str, columns: Columns, options: Options) -> str:
     """Return the schema of a row."""
-    struct = connect.struct_schema(name, columns, options)
+    struct = connect.struct_schema(Struct(tuple(columns), name, options.version), options)
     return json.dumps(struct, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -39,6 +39,7 @@ SCHEMA_PAYLOAD = Format(
     frame,
     missing="shape",
     schema_text=schema_text,
+    named=True,
     bundles=lambda _options: "tables",
 )
 PAYLOAD = Format(

@@ -75,7 +75,9 @@ class Format:
     name_refusal: Callable[[str], str | None] = lambda _name: None
     """Why no column may have a name, or None."""
     record_refusal: Callable[[str], str | None] = lambda _name: None
-    """Why no record, which is named after the table, may have a name, or None."""
+    """Why no record may have a name, or None."""
+    named: bool = False
+    """Whether messages, or their schemas, have the name of the record."""
     columns_refusal: Callable[[Columns], str | None] = lambda _columns: None
     """Why columns cannot stand beside each other, or None."""
     schema_type: Literal["", "AVRO", "JSON", "PROTOBUF"] = ""

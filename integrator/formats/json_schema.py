@@ -27,8 +27,8 @@ _IMPLIED = ("boolean", "string")
 
 
 def schema_text(name: str, columns: Columns, options: Options) -> str:
-    """Return the JSON Schema of a row, `title` the table's name; no property is required, for one may be missing."""
-    root = {"$schema": DIALECT, **_object(name, columns, options)}
+    """Return the JSON Schema of a row, `title` the record's name; no property is required, for one may be missing."""
+    root = {"$schema": DIALECT, **_object(schema.Struct(tuple(columns), name, options.version), options)}
     return json.dumps(root, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -45,14 +45,15 @@ def string_schema() -> str:
     return json.dumps({"$schema": DIALECT, "type": "string"}, separators=(",", ":"))
 
 
-def _object(name: str, columns: Columns, options: Options) -> dict[str, Any]:
+def _object(struct: schema.Struct, options: Options) -> dict[str, Any]:
     properties = {}
-    for index, column in enumerate(columns):
+    for index, column in enumerate(struct.fields):
         written = _schema(column.type, options)
         if column.nullable:
             written = {"oneOf": [{"type": "null"}, written]}
         properties[column.name] = {**written, "connect.index": index}
-    head: dict[str, Any] = {"type": "object"} | ({"title": name} if name else {})
+    head: dict[str, Any] = {"type": "object"} | ({"title": struct.name} if struct.name else {})
+    head |= {"connect.version": struct.version} if struct.version else {}
     return head | {"properties": properties, "additionalProperties": False}
 
 
@@ -60,8 +61,8 @@ def _schema(kind: Type, options: Options) -> dict[str, Any]:
     match kind:
         case schema.Array(item):
             return {"type": "array", "items": {"oneOf": [{"type": "null"}, _schema(item, options)]}}
-        case schema.Struct(fields, name):
-            return _object(name, fields, options)
+        case schema.Struct():
+            return _object(kind, options)
         case _:
             pass
     logical = connect.connect_type(kind, options)
@@ -91,4 +92,5 @@ FORMAT = Format(
     schema_text=schema_text,
     schema_type="JSON",
     text=False,
+    named=True,
 )

@@ -42,6 +42,11 @@ class KeyFormat:
     lone: bool = False
     """Whether it is the value of the one key column, without its name."""
 
+    @property
+    def record(self) -> Format | None:
+        """The format of a struct whose schema has a name; None for other keys."""
+        return self.of_struct if self.of_struct is not None and self.of_struct.named and not self.lone else None
+
 
 def _bare(_name: str, _columns: Columns, _options: Options, _id: SchemaId | None) -> Frame:
     return Frame()
@@ -85,7 +90,11 @@ def _json_value(columns: Columns, options: Options) -> Encoder:
 def key_options(serializer: str, options: Options) -> Options:
     """Return the options of values for keys: decimals as Connect has them in Connect JSON, else as numbers."""
     return replace(
-        options, decimals="BASE64" if serializer.startswith("CONNECT") else "NUMERIC", numbers=(), array=False
+        options,
+        decimals="BASE64" if serializer.startswith("CONNECT") else "NUMERIC",
+        numbers=(),
+        array=False,
+        version=0,
     )
 
 

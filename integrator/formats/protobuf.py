@@ -33,11 +33,13 @@ _META = "confluent/meta.proto"
 
 
 def schema_text(name: str, columns: Columns, options: Options) -> str:
-    """Return the proto3 text with the message `name`."""
+    """Return the proto3 text with the message `name`, which is in the package that is before its last dot."""
     imports: set[str] = set()
-    body = list(_message(name, columns, options, 0, imports))
+    package, _, message = name.rpartition(".")
+    body = list(_message(message, columns, options, 0, imports))
     imported = "".join(f'import "{file}";\n' for file in sorted(imports))
-    return 'syntax = "proto3";\n\n' + (imported + "\n" if imported else "") + "\n".join(body) + "\n"
+    head = (f"package {package};\n\n" if package else "") + (imported + "\n" if imported else "")
+    return 'syntax = "proto3";\n\n' + head + "\n".join(body) + "\n"
 
 
 def _message(name: str, columns: Columns, options: Options, depth: int, imports: set[str]) -> Iterator[str]:
@@ -123,6 +125,11 @@ def numbers_of(text: str) -> tuple[tuple[str, int], ...]:
     return (*named, *((f"{paths[path]}?{number}", number) for path, number in found.reserved if path in paths))
 
 
+def record_refusal(name: str) -> str | None:
+    """Return why no message can have this name, which may have dots, or None."""
+    return next(filter(None, map(name_refusal, name.split("."))), None)
+
+
 def refusal(kind: Type, _options: Options) -> str | None:
     """Return why Protobuf cannot express a type, or None."""
     if isinstance(kind, schema.Array) and isinstance(kind.item, schema.Array):
@@ -161,9 +168,10 @@ FORMAT = Format(
     schema_text=schema_text,
     refusal=refusal,
     name_refusal=name_refusal,
-    record_refusal=name_refusal,
+    record_refusal=record_refusal,
     schema_type="PROTOBUF",
     columns_refusal=clash,
     header_tail=b"\x00",
     text=False,
+    named=True,
 )

@@ -19,6 +19,7 @@ from integrator.imports import (
     debezium_formats,
     debezium_kept,
     debezium_reasons,
+    debezium_records,
     debezium_snapshots,
 )
 from integrator.imports import debezium_transforms as transforms
@@ -39,10 +40,7 @@ _MODES = {
 _DEFAULTS = {"adaptive", "precise", "bytes"}
 _MOST_NAME = 12
 _LOCATION = re.compile(r"[a-z][a-z0-9_]{0,11}")
-_ENVELOPE = (
-    "events are Debezium's but for what docs/formats.md says of envelopes; rows of a refresh are c there, not r, and "
-    "records of keys are called otherwise: integrator plan shows them"
-)
+_ENVELOPE = "events are Debezium's but for what docs/formats.md says of envelopes; rows of a refresh are c there, not r"
 _OMITTED = (
     "values that a record leaves out (PostgreSQL's unchanged large values, deletes of which the key alone is recorded) "
     "are not in the row, where Debezium has null"
@@ -131,9 +129,7 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     prefix = config.get("topic.prefix", "database.server.name", default="debezium")
     draft = Draft(_name_of(prefix), f"a configuration of Debezium's connector for {connector.product}")
     if draft.name != prefix:
-        draft.report.differ(
-            f"the channel is called {draft.name}, not {prefix}: names of schemas and source.name begin with it"
-        )
+        draft.report.differ(f"the channel is called {draft.name}, not {prefix}: source.name in events is that")
     config.get("name")
     database = _take_database(config, draft)
     draft.remarks.append("Change events of the connector as JSON lines, without transforms; or of another capture.")
@@ -165,8 +161,8 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     topics = Topics(tuple(filter(None, (prefix, names))), config.get("topic.delimiter", default="."))
     topics.routers = chain.routers
     debezium_delivery.import_delivery(config, topics.take(tables, draft), draft)
-    if chain.flat and "Kafka_Schema_Registry" in draft.kafka:
-        draft.report.differ("records in the registry are called otherwise than Debezium's: integrator plan shows them")
+    debezium_records.import_records(config, topics, tables, draft, flat=chain.flat)
+    debezium_records.import_field_names(config, tables, draft)
     for name in config.rest():
         debezium_reasons.report(name, config.values[name], draft.report)
     draft.actions.sort(key=lambda action: _ORDER.index(action["action"]))
@@ -252,12 +248,15 @@ def _take_brokers(config: Config, options: Options, draft: Draft) -> None:
 
 def _take_missing(config: Config, connector: Connector, chain: transforms.Chain, draft: Draft) -> None:
     """Say what is sent for values that records leave out: the connector's placeholder for text that did not change."""
+    if not chain.flat:
+        draft.kafka.pop("Missing_Values", None)  # an envelope has placeholders, whatever the format
+        return
     as_null = "Missing_Values" in draft.kafka
     if as_null:
         draft.report.differ(_AS_NULL)
-    elif chain.flat:
+    else:
         draft.report.differ(_OMITTED)
-    if chain.flat and connector.sql_dialect in _UNAVAILABLE and (as_null or not chain.deletes):
+    if connector.sql_dialect in _UNAVAILABLE and (as_null or not chain.deletes):
         placeholder = config.get("unavailable.value.placeholder", default=UNAVAILABLE)
         draft.add_action("TableProperties", MissingRepresentationString=placeholder)
         deletes = "; in deletes too, where Debezium has null" if chain.deletes else ""

@@ -6,8 +6,9 @@ https://docs.confluent.io/platform/current/connect/userguide.html#configuring-ke
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
+from integrator.channel.actions import FileFormat
 from integrator.imports import registry_access
 from integrator.imports.connect_file import Config
 from integrator.imports.draft import Draft
@@ -19,6 +20,10 @@ REGISTRY = {
     "ProtobufConverter": ("PROTOBUF", "KAFKA_PROTOBUF_SCHEMA"),
 }
 """Converters with a registry: its format of values, and the serializer of keys."""
+LONE = {"StringConverter": "Text", "ByteArrayConverter": "Bytes"}
+"""Converters of a value that is no struct: FileFormat's parameter that writes one column so."""
+_HEADERS = {"SimpleHeaderConverter": "STRING", "StringConverter": "STRING", "JsonConverter": "CONNECT"}
+"""How headers are written, by the converter; they are text without one."""
 _URLS = ("schema.registry.url", "apicurio.registry.url")
 _USER = ("basic.auth.user.info", "schema.registry.basic.auth.user.info")
 _SOURCE = ("basic.auth.credentials.source", "schema.registry.basic.auth.credentials.source")
@@ -51,7 +56,7 @@ def of(config: Config, part: str, draft: Draft) -> str:
             f"{part}.converter is the worker's: JsonConverter with schemas is assumed; --worker FILE reads the worker's"
         )
         return "JsonConverter"
-    if kind == "JsonConverter" or kind in REGISTRY or (part == "key" and kind == "StringConverter"):
+    if kind == "JsonConverter" or kind in REGISTRY or kind == "StringConverter" or (part == "value" and kind in LONE):
         return kind
     draft.report.todo(
         f"{part}.converter ({kind}) is not there: {part}s are JSON without schemas; docs/formats.md has all formats"
@@ -62,6 +67,40 @@ def of(config: Config, part: str, draft: Draft) -> str:
 def has_schemas(config: Config, part: str, kind: str) -> bool:
     """Return whether a converter writes schemas into messages."""
     return kind == "JsonConverter" and config.on(f"{part}.converter.schemas.enable", default=True)
+
+
+def lone_format(config: Config, kind: str, field: str, draft: Draft) -> dict[str, str]:
+    """Return FileFormat's parameters for a converter of LONE; none where values are structs, which is reported.
+
+    field: of ExtractField$Value.
+    """
+    if not field:
+        draft.report.todo(
+            f"value.converter: what {kind} makes of structs (Struct{{id=1}}) is not there: values are JSON without "
+            "schemas; FileFormat Text: '…{column}…' writes a text of columns"
+        )
+        return {}
+    if kind == "ByteArrayConverter":
+        return {"Bytes": field}
+    encoding = config.get("value.converter.converter.encoding", default="UTF-8").upper()
+    known = get_args(FileFormat.model_fields["Encoding"].annotation)
+    if encoding not in known:
+        draft.report.todo(f"value.converter.converter.encoding={encoding}: there are {', '.join(known)}; text is UTF-8")
+    return {"Text": f"{{{field}}}"} | ({"Encoding": encoding} if encoding in known and encoding != "UTF-8" else {})
+
+
+def take_headers(config: Config, draft: Draft) -> None:
+    """Set how the values of headers are written, where there are headers."""
+    kind = config.get("header.converter").rpartition(".")[2] or "SimpleHeaderConverter"
+    plain = kind == "JsonConverter" and not has_schemas(config, "header", kind)
+    config.below("header.converter.")
+    if not any("MessageHeaders" in one for one in draft.actions):
+        return
+    written = "CONNECT_PAYLOAD" if plain else _HEADERS.get(kind)
+    if written is None:
+        draft.report.todo(f"header.converter: {kind} is not there: headers are text")
+    elif written != "STRING":
+        draft.add_action("Integrate", MessageHeaderSerializer=written)
 
 
 def take_registry(config: Config, kind: str, draft: Draft) -> None:

@@ -17,24 +17,39 @@ from integrator.imports.debezium_transforms import Chain
 from integrator.imports.draft import Draft
 from integrator.schema import Bytes, Column, Decimal, Interval, String
 
+_REFUSED = (
+    "; under BACKWARD, a registry that has the connector's schema refuses ours: set the subject's compatibility to "
+    "NONE, or write to another topic"
+)
+
 
 def import_format(config: Config, chain: Chain, tables: Tables, draft: Draft) -> None:
     """Set the format of values and keys."""
     value, key = converters.of(config, "value", draft), converters.of(config, "key", draft)
     of_file: dict[str, Any] = {}
+    alone = chain.extracted.get("value", "")
     has_schema = converters.has_schemas(config, "value", value)
     if value in converters.REGISTRY:
         converters.take_registry(config, value, draft)
-    else:
+    elif value in converters.LONE:
+        of_file |= converters.lone_format(config, value, alone if chain.flat else "", draft)
+    if alone and not of_file:
+        draft.report.todo(
+            f"ExtractField$Value is followed only with {' and '.join(converters.LONE)}, of flattened rows: "
+            "values are rows"
+        )
+    if value not in converters.REGISTRY and not of_file:
         of_file = {"Json": True, "JsonMode": "SCHEMA_PAYLOAD" if has_schema else "PAYLOAD"}
     if config.get("value.converter.decimal.format").upper() == "NUMERIC" and not of_file:
         draft.report.ignore("value.converter.decimal.format", "it is JsonConverter's")
     of_file |= {} if chain.flat else {"Envelope": "DEBEZIUM"}
     if of_file:
         draft.add_action("FileFormat", **of_file)
-    keys.import_message_keys(config, chain.key_field, key, tables, draft)
+    converters.take_headers(config, draft)
+    keys.import_message_keys(config, chain.extracted.get("key", ""), key, tables, draft)
     converters.report_keys(config, draft)
-    _take_values(config, value, chain, tables, draft)
+    if not of_file.keys() & set(converters.LONE.values()):
+        _take_values(config, value, chain, tables, draft)
 
 
 def _take_values(config: Config, kind: str, chain: Chain, tables: Tables, draft: Draft) -> None:
@@ -55,7 +70,7 @@ def _take_values(config: Config, kind: str, chain: Chain, tables: Tables, draft:
     for table in tables.tables:
         for column in table.columns:
             for otherwise in _otherwise(column):
-                draft.report.differ(otherwise, f"{table.name}.{column.name}")
+                draft.report.differ(otherwise + ("" if json else _REFUSED), f"{table.name}.{column.name}")
     _take_times(config, chain, draft)
     match config.get("binary.handling.mode", default="bytes").lower():
         case "hex" if blobs or not tables.known:

@@ -18,6 +18,10 @@ from integrator.schema import Boolean, Column, Integer, String, Table
 
 _CHANGE = "keys, and so partitions, differ from the connector's"
 _MAY_CHANGE = "the key's schema may be another than the connector's: then its number, and so the partition, changes"
+_NUMBERED = (
+    "a key has the number of its schema: where the registry has one of the same columns and types under the subject, "
+    "that is taken; where not, keys, and so partitions, differ: integrator check --connect says which"
+)
 _PRINTED = (Boolean, Integer)
 """Types whose text is the same in Java, in JSON and here."""
 _TEXTS = {"KAFKA_AVRO_SCHEMA": "KAFKA_AVRO", "KAFKA_JSON_SCHEMA": "KAFKA_JSON", "CONNECT_SCHEMA": "CONNECT"}
@@ -30,6 +34,7 @@ def import_message_keys(config: Config, field: str, kind: str, tables: Tables, d
     integrate: dict[str, Any] = {}
     if kind in converters.REGISTRY and registry:
         serializer = converters.REGISTRY[kind][1]
+        draft.report.differ(_NUMBERED)
         integrate["KeySubjectStrategy"] = _strategy(config, "key")
     elif kind in converters.REGISTRY:
         draft.report.todo(f"key.converter: {kind} needs a registry, and values have none: keys are JSON; {_CHANGE}")

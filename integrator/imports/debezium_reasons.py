@@ -37,13 +37,10 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"errors\.deadletterqueue\..*",
      "Kafka Connect ignores it for source connectors; set it in errors: of the channel to keep rejected records"),
     (r"retriable\.restart\..*|.*\.retry\.(delay|timeout)\..*", "restart of the channel says when a failure is retried"),
-    (r"(field\.name|schema\.name)\.adjustment\.mode|sanitize\.field\.names",
-     "a name that a format cannot have is a problem that check reports; BaseName gives it another"),
     (r"custom\.metric\.tags", "metrics are named by channel and location"),
     (r"(column|datatype)\.propagate\.source\.type", "schemas do not have the database's types as parameters"),
     (r"offset\..*|config\.providers.*|.*\.storage\..*|internal\..*", "there is no Kafka Connect"),
     (r"transaction\.boundary\..*|exactly\.once\.support", "delivery: exactly_once is for each cycle"),
-    (r"header\.converter", "headers are text"),
     (_OF_CAPTURE, _CAPTURE),
 )  # fmt: skip
 """Expressions for names, and the reason."""

@@ -7,7 +7,7 @@ https://debezium.io/documentation/reference/stable/transformations/topic-routing
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as field_of
 
@@ -27,13 +27,14 @@ _GROUP = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}")
 class Router:
     """RegexRouter and ByLogicalTableRouter: topics that match as a whole are called otherwise.
 
-    only, negated: which topics its predicate lets it look at.
+    only, negated: which topics its predicate lets it look at. logical: schemas are named after the new topic, too.
     """
 
     matches: Matches
     replacement: str
     only: Matches | None = None
     negated: bool = False
+    logical: bool = False
 
     def __call__(self, topic: str) -> str:
         """Return the topic that a message is sent to in the place of `topic`."""
@@ -89,16 +90,29 @@ class Topics:
 
     def take(self, tables: Tables, draft: Draft) -> list[str]:
         """Set the location's topic, and that of tables which have another; return the topics that are known."""
-        topics = {table.name: (table, self.of(table)) for table in tables.tables or [_ANY]}
-        known = list(topics.values())
-        template = next(filter(None, (_template(*one, known) for one in known)), None)
-        if template is None:  # routers call some otherwise
-            template = _possible(_ANY, replace(self, routers=[]).of(_ANY))[0]
+        template, others = _common(self, tables, lambda topic: topic)
         draft.kafka["Kafka_Default_Topic"] = template
-        for table, topic in known:
-            if _filled(template, table) != topic:
-                draft.add_action("Integrate", group="KAFKA", table=table.name, Topic=topic)
-        return sorted({topic for _, topic in known}) if tables.known else []
+        for table, topic in others:
+            draft.add_action("Integrate", group="KAFKA", table=table, Topic=topic)
+        return sorted({self.of(table) for table in tables.tables}) if tables.known else []
+
+    def spaces(self, tables: Tables, adjusted: Callable[[str], str]) -> tuple[str, list[tuple[str, str]]]:
+        """Return the template of the namespaces of schemas, and the tables that have another, each with that.
+
+        They are the topics before transforms, but for one that renames schemas too. adjusted: how they are written.
+        """
+        logical = replace(self, routers=[router for router in self.routers if router.logical])
+        return _common(logical, tables, adjusted)
+
+
+def _common(topics: Topics, tables: Tables, written: Callable[[str], str]) -> tuple[str, list[tuple[str, str]]]:
+    """Return a template of topics as they are `written`, and the tables for which it does not hold, with theirs."""
+    of_tables = {table.name: (table, written(topics.of(table))) for table in tables.tables or [_ANY]}
+    known = list(of_tables.values())
+    template = next(filter(None, (_template(*one, known) for one in known)), None)
+    if template is None:  # some are called otherwise
+        template = _possible(_ANY, written(replace(topics, routers=[]).of(_ANY)))[0]
+    return template, [(table.name, topic) for table, topic in known if _filled(template, table) != topic]
 
 
 def _template(table: Table, topic: str, known: list[tuple[Table, str]]) -> str | None:

@@ -7,7 +7,7 @@ https://debezium.io/documentation/reference/stable/transformations/.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from integrator.errors import ConfigurationError
 from integrator.imports import debezium_flat
@@ -44,14 +44,14 @@ _UNIQUE = (
 
 @dataclass
 class Chain:
-    """What the transforms say of the whole channel. flat: rows without envelope. key_field: what a key is made of.
+    """What the transforms say of the whole channel. flat: rows without envelope.
 
-    deletes: whether flattened rows are sent of deletes.
+    extracted: the field that alone is the key, or the value. deletes: whether flattened rows are sent of deletes.
     """
 
     flat: bool
     routers: list[Router]
-    key_field: str = ""
+    extracted: dict[str, str] = field(default_factory=dict)
     deletes: bool = False
 
 
@@ -74,13 +74,13 @@ def import_transforms(
                 chain.routers.append(router(key, regex, new, predicate, draft))
             case "ByLogicalTableRouter":
                 regex, new = given.get("topic.regex", ""), given.get("topic.replacement", "")
-                chain.routers.append(router(key, regex, new, predicate, draft))
+                chain.routers.append(replace(router(key, regex, new, predicate, draft), logical=True))
                 if given.get("key.enforce.uniqueness", "true").lower() == "true":
                     draft.report.todo(f"{key}: {_UNIQUE.format(given.get('key.field.name', _TABLE_FIELD))}")
             case "ValueToKey" if chain.flat and tables.known:
                 _take_key(key, _names(given.get("fields", "")), tables, draft)
-            case "ExtractField$Key":
-                chain.key_field = given.get("field", "")
+            case "ExtractField$Key" | "ExtractField$Value":
+                chain.extracted[kind.rpartition("$")[2].lower()] = given.get("field", "")
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value" if chain.flat:
                 _take_fields(kind, key, given, tables, draft)
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value":

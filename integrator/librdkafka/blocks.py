@@ -52,6 +52,16 @@ class Block:
         copied: list[Any] = [one.copy() for one in self.room]
         return Block(Room(*copied))
 
+    def record(self, at: int) -> Block:
+        """Return one record as a block of its own, without its headers."""
+        room, one = self.room, slice(at, at + 1)
+        value, key = (slice(*ends[at : at + 2].tolist()) for ends in (room.value_ends, room.key_ends))
+        made = _room(1, value.stop - value.start, key.stop - key.start, 0, 0)
+        made.values[:], made.keys[:] = room.values[value], room.keys[key]
+        made.value_ends[1], made.key_ends[1], made.field_ends[:] = len(made.values), len(made.keys), 0
+        made.numbers[:], made.times[:], made.flags[:] = room.numbers[one], room.times[one], room.flags[one]
+        return Block(made)
+
     def keys(self) -> list[bytes | None]:
         """Return the keys."""
         data, ends = self.room.keys.tobytes(), self.room.key_ends.tolist()

@@ -4,7 +4,8 @@ In come the channel's file and a timezone; out goes a Plan, plain frozen data, o
 wrong.
 
 ends, source, asked, definitions, identity     where changes come from, where they go, and the tables
-parameters, tables, fields, keys, capture, restrict, message_key, message_place, topic     actions -> a table's recipe
+parameters, tables, fields, keys, capture, restrict     actions -> a table's recipe
+message_key, message_place, topic, record_names     what its messages are called and where they go
 kafka, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
 bundling, layout, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
 contract     the plan itself

@@ -59,7 +59,8 @@ def _why(name: str, mode: str, options: Options) -> str:
         )
     if options.array or name.startswith("REGISTRY_"):
         return f"{name} has no way to say several rows; use ROW"
-    return f"{name} makes a file of each row; use ROW, or another format"
+    what = "a value" if name in ("TEXT", "BYTES") else "a file"
+    return f"{name} makes {what} of each row; use ROW, or another format"
 
 
 def check_tables(layout: MessageFormat, tables: Sequence[TableRecipe], report: Report) -> None:

@@ -24,15 +24,19 @@ BELONGS = {
     **dict.fromkeys(("HeaderLine", "FieldSeparator", "LineSeparator", "QuoteCharacter", "EscapeCharacter"), ("Csv",)),
     **dict.fromkeys(("FileTerminator", "NullRepresentation"), ("Csv",)),
     "Compact": ("Xml",),
-    "Compress": ("Json", "Csv", "Xml"),
-    "Encoding": ("Csv", "Xml", "Json"),
-    "ConvertNewlinesTo": ("Json", "Csv", "Xml"),
+    "Compress": ("Json", "Csv", "Xml", "Text", "Bytes"),
+    "Encoding": ("Csv", "Xml", "Json", "Text"),
+    "ConvertNewlinesTo": ("Json", "Csv", "Xml", "Text"),
     "BeforeUpdateColumnsWhenChanged": ("Json", "Xml"),
 }
 """Which formats a parameter belongs to; with others it would do nothing, which is a problem of the channel."""
 
 _BLOCKS = {"Avro": ("DEFLATE", "NONE"), "Parquet": ("GZIP", "LZ4", "NONE")}
 _DEFAULT_BLOCKS: dict[str, Literal["NONE", "DEFLATE", "GZIP", "LZ4"]] = {"Avro": "DEFLATE", "Parquet": "GZIP"}
+_ALONE = ("Text", "Bytes")
+"""What makes one value the message."""
+TEXT_FIELD = "FileFormat Text"
+"""The name of the field with the text of messages; columns have none with a blank, as a rule."""
 _OWN_ENCODING = ("SCHEMA_PAYLOAD", "PAYLOAD")
 """Connect's converters read UTF-8 only."""
 
@@ -47,6 +51,10 @@ def layout_of(
     mode = _mode(given.values)
     format_name = _format(kind, mode, location)
     _check_before(given.values, format_name, report)
+    if kind in _ALONE:
+        for parameter in ("Envelope", "BeforeUpdateColumns"):
+            if getattr(given.values, parameter):
+                report(parameter, f"with {kind}, a message is one value: leave it out")
     if format_name in _OWN_ENCODING and given.values.Encoding != "UTF-8":
         report("Encoding", "Connect's converters read UTF-8; choose a plain JsonMode, Csv or Xml")
     _check_location(location, format_name, envelope, at_location)
@@ -62,6 +70,7 @@ def layout_of(
         envelope=envelope,
         before=given.values.BeforeUpdateColumns or "",
         before_changed=given.values.BeforeUpdateColumnsWhenChanged,
+        alone={"Text": TEXT_FIELD, "Bytes": given.values.Bytes or ""}.get(kind, ""),
         bundling=bundling_of(location, max_bytes, at_location),
     )
     check_format(layout, at_location)
@@ -77,6 +86,8 @@ def _kind(given: Parameters[FileFormat], location: KafkaLocation, report: Report
         "Csv": values.Csv,
         "Xml": values.Xml,
         "Parquet": values.Parquet,
+        "Text": values.Text is not None,
+        "Bytes": values.Bytes is not None,
     }
     chosen = [kind for kind, is_set in is_chosen.items() if is_set]
     if len(chosen) > 1:
@@ -170,6 +181,8 @@ def _options(kind: str, mode: JsonMode, values: FileFormat, location: KafkaLocat
         block_compress=values.BlockCompress if values.BlockCompress is not None else _DEFAULT_BLOCKS.get(kind, "NONE"),
         parquet_version=values.ParquetVersion,
         page_size=values.PageSize,
+        zeros=values.Envelope != "DEBEZIUM",
+        version=ENVELOPES[values.Envelope].version if values.Envelope else 0,
         encoding=values.Encoding,
         newlines=values.ConvertNewlinesTo or "",
         compress=values.Compress or "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from integrator import schema
@@ -10,10 +11,11 @@ from integrator.channel.problems import Report
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.table_recipe import Field, KeyRecipe
 from integrator.encode.envelopes import ENVELOPES
-from integrator.expressions.parse import parse
-from integrator.expressions.parts import ColumnValue, Part
-from integrator.expressions.substitutions import ExpressionError
+from integrator.expressions.parse import natural_type, parse
+from integrator.expressions.parts import ColumnValue, Op, Part, Sql
+from integrator.expressions.substitutions import MESSAGE_FORMAT, ExpressionError
 from integrator.formats.contract import refusals
+from integrator.formats.header_values import HEADERS
 from integrator.formats.keys import KEYS
 from integrator.schema import Table
 from integrator.transform import sql_types
@@ -84,9 +86,6 @@ def _of_columns(
     if key_format.of_struct is not None:
         for column, why in refusals(key_format.of_struct, columns, layout.options):
             report("MessageKeySerializer", f"key column {column}, {serializer}: {why}", table.name)
-        unnamed = key_format.of_struct.record_refusal(f"{table.name}_key")
-        if unnamed:
-            report("MessageKeySerializer", f"the key's record {table.name}_key, {serializer}: {unnamed}", table.name)
     return KeyRecipe(serializer, columns=columns)
 
 
@@ -120,33 +119,50 @@ def _entries(text: str) -> list[str]:
 
 
 def headers_of(integrate: Integrate, table: Table, report: Report) -> tuple[tuple[str, tuple[Part, ...]], ...]:
-    """Return the headers' names and expressions: `name=template;name=template`."""
+    """Return the headers' names and expressions: `name=template;name=template`; what is wrong is reported."""
     headers = []
+    written = HEADERS[integrate.MessageHeaderSerializer or "STRING"]
+    if integrate.MessageHeaderSerializer and not integrate.MessageHeaders:
+        report("MessageHeaderSerializer", "needs MessageHeaders, whose values it writes; leave it out")
     for entry in _entries(integrate.MessageHeaders or ""):
         name, equals, text = entry.partition("=")
         if not equals or not name.strip():
             report("MessageHeaders", f"{entry!r} is no header; write name=template;name=template")
         else:
-            headers.append((name.strip(), _parsed("MessageHeaders", text, table, report)))
+            parts = _parsed("MessageHeaders", text, table, report, typed=written.typed)
+            parts = tuple(map(_unformatted, parts)) if written.typed and "%" not in text else parts
+            why = written.refusal(natural_type(parts, table)) if parts and not isinstance(parts[0], Sql) else None
+            if why:
+                report("MessageHeaders", f"header {name.strip()}: {why}", table.name)
+            headers.append((name.strip(), parts))
     return tuple(headers)
 
 
+def _unformatted(part: Part) -> Part:
+    """Return a part whose time stamps are no text: none has a format but that of messages."""
+    match part:
+        case ColumnValue() | Op() if part.spec.startswith(MESSAGE_FORMAT):
+            return replace(part, spec="")
+    return part
+
+
 def _parsed(
-    parameter: Literal["MessageKey", "MessageHeaders"], text: str, table: Table, report: Report
+    parameter: Literal["MessageKey", "MessageHeaders"], text: str, table: Table, report: Report, *, typed: bool = False
 ) -> tuple[Part, ...]:
+    """Return the parts of a template; what is wrong is reported. typed: a lone part keeps its type."""
     try:
         parts = parse(text, table, parameter)
-        check_text(parts, table)
+        check_text(parts, table, typed=typed)
     except ExpressionError as error:
         report(parameter, error.reason, table.name)
         return ()
     return parts
 
 
-def check_text(parts: tuple[Part, ...], table: Table) -> None:
-    """Raise ExpressionError for an expression whose values cannot become text."""
+def check_text(parts: tuple[Part, ...], table: Table, *, typed: bool = False) -> None:
+    """Raise ExpressionError for an expression whose values cannot become text. typed: a lone part keeps its type."""
     sql_types.check(parts, table, schema.String())
-    for part in parts:
+    for part in () if typed and len(parts) == 1 else parts:
         column = table.column(part.name) if isinstance(part, ColumnValue) else None
         if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
             kind = schema.describe(column.type)

@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from integrator.channel import scope as scopes
-from integrator.channel.actions import Capture, ColumnProperties, Integrate, Restrict, TableProperties
+from integrator.channel.actions import (
+    Capture,
+    ColumnProperties,
+    FileFormat,
+    Integrate,
+    Restrict,
+    TableProperties,
+)
 from integrator.channel.base import Scoped
 from integrator.channel.locations import KafkaLocation
-from integrator.channel.merge import Kind, Parameters, Target, merge, of_kind, unset
+from integrator.channel.merge import Kind, Parameters, Target, merge, of_kind, unset, whole_location
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, named
 from integrator.channel.reader import Path_
@@ -92,6 +99,11 @@ class ChannelScope:
         of_table = {column.name: one.name for one in reversed(self.tables) for column in one.columns}
         near = nearest(name, of_table)
         return f"do you mean {near}, of table {of_table[near]}?" if near else ""
+
+    @cached_property
+    def file_format(self) -> Parameters[FileFormat]:
+        """What FileFormat gives for the Kafka location."""
+        return whole_location(FileFormat, self.channel, self.kafka, self.problems)
 
     @property
     def registry(self) -> bool:

@@ -105,7 +105,9 @@ def clashes(found: Iterable[Registration]) -> list[str]:
     for subject, each in shared.items():
         others = [one.table for one in each if one.text != each[0].text]
         if others:
-            names = named([each[0].table, *others])
-            text = f"the {each[0].part} schemas of {names} would share the subject {subject}"
-            wrong.append(f"{text}; give them topics of their own, or use TopicRecordNameStrategy")
+            names = named(list(dict.fromkeys([each[0].table, *others])))
+            parts = " and ".join(dict.fromkeys(one.part for one in each))
+            text = f"the {parts} schemas of {names} would share the subject {subject}"
+            remedy = "give them topics or record names of their own (KeyRecordName, ValueRecordName)"
+            wrong.append(f"{text}; {remedy}, or use TopicRecordNameStrategy")
     return wrong

@@ -17,6 +17,7 @@ from integrator.errors import Reason
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.names import meant
+from integrator.plan.alone import with_alone
 from integrator.plan.capture import TableParameters, capture_of
 from integrator.plan.fields import Rules, fields_of
 from integrator.plan.identity import in_database
@@ -24,6 +25,7 @@ from integrator.plan.keys import distribution_key, explicit_key, implicit_key
 from integrator.plan.message_key import headers_of, key_of
 from integrator.plan.message_place import outbox_of, partition_of, timestamp_of
 from integrator.plan.parameters import ChannelScope, ColumnParameters, TableScope
+from integrator.plan.record_names import check_record_names, record_name
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
 from integrator.plan.tombstones import Keys, tombstones_of
 from integrator.plan.topic import topic_of
@@ -36,7 +38,8 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     before, given = len(scope.problems), scope.of(definition)
     table = replace(definition, schema=given.kafka.properties.values.Schema or definition.schema)
     coercion = _coercion(given)
-    fields = fields_of(table, given.kafka.columns, _rules(given, coercion), scope)
+    own = fields_of(table, given.kafka.columns, _rules(given, coercion), scope)
+    fields = with_alone(given, table, own, _style(given.kafka.columns))
     keys = _keys_of(given, table, fields)
     strategies |= _strategies(given, keys.key.serializer)
     if not keys.own:
@@ -44,7 +47,7 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     made = _recipe(given, keys, coercion)
     if not scope.channel.errors.log_messages:
         made = replace(made, masked=_masked(made))
-    _check_supported(scope, made, _made_at(given.kafka.columns))
+    _check_supported(given, made, _made_at(given.kafka.columns))
     if not made.distribution_key and not all(field.extra for field in fields):
         scope.problems.add(scope.definition(table.name), _NO_KEY, table.name)
     return made if len(scope.problems) == before else None
@@ -92,6 +95,7 @@ def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
         fields=tuple(keys.fields),
         message_key=keys.key,
         headers=headers_of(integrate.values, keys.table, report),
+        header_serializer=integrate.values.MessageHeaderSerializer or "STRING",
         message_timestamp=timestamp_of(integrate.values, keys.table, report),
         message_partition=partition_of(integrate.values, keys.table, scope.layout, report),
         tombstones=tombstones_of(integrate.values, keys, scope.layout, report),
@@ -103,6 +107,8 @@ def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
         coercion=coercion,
         midnight_is_date=properties.TrimTime == "MIDNIGHT",
         binary=_binary(given),
+        value_record=record_name(given, named, "ValueRecordName"),
+        key_record=record_name(given, named, "KeyRecordName"),
     )
 
 
@@ -180,19 +186,17 @@ def _style(columns: ColumnParameters) -> str:
     return "SoftDelete" if any(column.values.SoftDelete for column in columns.values()) else "Standard"
 
 
-def _check_supported(scope: ChannelScope, table: TableRecipe, places: Mapping[str, Path_]) -> None:
+def _check_supported(given: TableScope, table: TableRecipe, places: Mapping[str, Path_]) -> None:
     """Add a problem for what the format cannot write, with a remedy. places: of columns that actions make."""
-    fmt, layout, name = format_of(scope.layout), scope.layout, table.table.name
+    scope, name = given.scope, table.table.name
+    fmt, layout = format_of(scope.layout), scope.layout
     probe = Recipe(Read(), (table,), Messages(scope.channel.channel, scope.cap_loc, layout))
     columns, options = messages.columns(table, probe, PresentFields()), messages.options_of(table, probe)
 
     def report(reason: str | Reason, column: str = "") -> None:
         scope.problems.add(places.get(column, scope.definition(name)), reason, name)
 
-    record = messages.record(table, probe)
-    unnamed = fmt.record_refusal(record)
-    if unnamed:
-        report(f"{layout.format}, record {record}: {unnamed}")
+    check_record_names(given, table, probe)
     for column, why in refusals(fmt, columns, options):
         action = f"{{action: ColumnProperties, table: {name}, Name: {column}, BaseName: …}}"
         text = f"column {column}, {layout.format}: {why}"

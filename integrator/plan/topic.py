@@ -24,25 +24,29 @@ from integrator.transform.message_place import ACCEPTED, TOPIC
 _OTHER = re.compile(r"[^a-zA-Z0-9._-]+")
 
 
-def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | None) -> tuple[str, tuple[Part, ...]]:
-    """Return the topic of `table`: its `own` template's, which stands at `action`, or the location's.
-
-    Where it depends on rows, that is the template, and its expression follows.
-    """
-    template, place = scope.location.Kafka_Default_Topic if own is None else own, _place(scope, action)
-    values: dict[str, str | None] = {
+def names_of(scope: ChannelScope, table: Table) -> dict[str, str | None]:
+    """Return what substitutions are in the templates of what all messages of `table` have in common."""
+    return {
         "hvr_tbl_name": table.name,
         "hvr_tbl_base_name": table.base_name,
         "hvr_schema": table.schema,
         "hvr_cap_loc": scope.cap_loc,
         "hvr_chn_name": scope.channel.channel,
     }
+
+
+def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | None) -> tuple[str, tuple[Part, ...]]:
+    """Return the topic of `table`: its `own` template's, which stands at `action`, or the location's.
+
+    Where it depends on rows, that is the template, and its expression follows.
+    """
+    template, place = scope.location.Kafka_Default_Topic if own is None else own, _place(scope, action)
     try:
         parts = parse(template, table, "topic")
         if any(isinstance(part, ColumnValue | Sql) for part in parts):
             _check_row_topic(scope, table, parts)
             return template, parts
-        topic = constant_text(parts, values)
+        topic = constant_text(parts, names_of(scope, table))
     except ExpressionError as error:
         scope.problems.add(place, error.reason, table.name)
         return "", ()

@@ -20,6 +20,8 @@ from integrator.registry.bounded import is_guid, printable
 from integrator.registry.client import check_id, check_text, client_of, if_there
 from integrator.registry.explained import says_none
 
+_MOVES = "; its number is in each key, so keys that were written with the version before go on in other partitions"
+
 
 def resolve(plan: Plan, settings: RegistrySettings) -> Plan:
     """Do what `registration.resolve` promises."""
@@ -57,6 +59,8 @@ def check(plan: Plan, settings: RegistrySettings) -> list[str]:
 
 def _checked(client: SchemaRegistryClient, settings: RegistrySettings, registration: Registration) -> str:
     latest = _latest(client, settings, registration.subject)
+    if _stays(registration, latest):
+        return "there"
     if settings.use_latest or not settings.auto_register:
         _found(client, settings, registration, latest)
         return "there"
@@ -70,7 +74,8 @@ def _checked(client: SchemaRegistryClient, settings: RegistrySettings, registrat
         raise refused(error, settings.access, registration, latest) from None
     if not fits:
         raise refusal("the registry says it is not compatible", registration, latest)
-    return "a new version, compatible"
+    moves = registration.part == "key" and not settings.in_header
+    return f"a new version, compatible{_MOVES if moves else ''}"
 
 
 def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
@@ -92,6 +97,8 @@ def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
 
 def _registered(client: SchemaRegistryClient, settings: RegistrySettings, registration: Registration) -> SchemaId:
     latest = _latest(client, settings, registration.subject)
+    if latest is not None and _stays(registration, latest):
+        return _id(settings, registration, latest)
     if settings.use_latest or not settings.auto_register:
         return _id(settings, registration, _found(client, settings, registration, latest))
     try:
@@ -101,6 +108,16 @@ def _registered(client: SchemaRegistryClient, settings: RegistrySettings, regist
     except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
         raise refused(error, settings.access, registration, latest) from None
     return _id(settings, registration, made)
+
+
+def _stays(registration: Registration, latest: RegisteredSchema | None) -> bool:
+    """Return whether keys go on with the subject's latest version, by which their bytes are the same.
+
+    The number of a schema is in each key: with a new one, a key would go on in another partition.
+    """
+    if registration.part != "key" or latest is None or (latest.schema.schema_type or "AVRO") != registration.type:
+        return False
+    return incompatibility(registration.type, registration.text, latest.schema.schema_str or "") is None
 
 
 def _found(

@@ -13,10 +13,12 @@ from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import DataError, Fault, Place
-from integrator.expressions.parts import Part
+from integrator.expressions.parse import natural_type
+from integrator.expressions.parts import Part, Sql
+from integrator.formats.header_values import HEADERS
 from integrator.formats.keys import KEYS, key_options
 from integrator.formats.records import Encoder, UnsupportedValue
-from integrator.schema import String
+from integrator.schema import String, Type, arrow_type
 from integrator.transform.cast import Refused, cast
 from integrator.transform.columns import Columns
 from integrator.transform.expression import EvaluationContext, RunClock
@@ -63,11 +65,33 @@ def headers(changes: ChangeBatch, recipe: TableRecipe, channel: Recipe, clock: R
     kind = pa.list_(pa.binary())
     if not recipe.headers:
         return pa.nulls(len(changes), kind)
-    texts = [_text(parts, f"header {name}", changes, recipe, channel, clock) for name, parts in recipe.headers]
-    size, each = len(changes), len(texts)
+    written = [_header(name, parts, changes, recipe, channel, clock) for name, parts in recipe.headers]
+    size, each = len(changes), len(written)
     interleaved = np.arange(size * each).reshape(each, size).T.ravel()
-    values = pa.concat_arrays(texts).cast(pa.binary()).take(pa.array(interleaved))
+    values = pa.concat_arrays(written).take(pa.array(interleaved))
     return pa.ListArray.from_arrays(pa.array(np.arange(0, size * each + 1, each), pa.int32()), values)
+
+
+def _header(
+    name: str, parts: tuple[Part, ...], changes: ChangeBatch, recipe: TableRecipe, channel: Recipe, clock: RunClock
+) -> pa.Array:
+    """Return the values of a header, as its serializer writes them. Raises DataError."""
+    written = HEADERS[recipe.header_serializer]
+    if not written.typed or isinstance(parts[0], Sql):
+        kind: Type = String()
+        values = _text(parts, f"header {name}", changes, recipe, channel, clock)
+    else:
+        kind, context = natural_type(parts, recipe.table), EvaluationContext(changes, recipe, channel, clock)
+        try:
+            values = context.evaluate(parts)
+            values = values if values.type == arrow_type(kind) else cast(values, kind, channel.messages.timezone)
+        except Refused as error:
+            raise context.error(f"header {name}", error, parts) from None
+    try:
+        return written.write(kind, key_options("CONNECT", channel.messages.layout.options))(values)
+    except UnsupportedValue as error:
+        place = Place(changes.file, int(changes.line[error.index]))
+        raise DataError(Fault(place, f"table {changes.table_of(error.index)}, header {name}: {error}")) from None
 
 
 def _text(

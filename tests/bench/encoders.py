@@ -140,7 +140,11 @@ def main() -> None:
     print(f"{rows} rows; M rows/s, median of 5, one core")
     print(f"{'':30}" + "".join(f"{name:>24}" for name in tables))
     for name, said in FORMATS.items():
-        if name == "PARQUET":  # a file for each row: see below
+        if name in (
+            "PARQUET",
+            "TEXT",
+            "BYTES",
+        ):  # a file for each row: see below; one value, which is not written at all
             continue
         options = OPTIONS.get(name, NUMERIC)
         figures = []

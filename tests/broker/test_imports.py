@@ -73,8 +73,6 @@ def as_configured(event):
             made["title"] = made["title"] and hashlib.sha256(b"pl4nted-salt" + made["title"].encode()).hexdigest()[:40]
         if table in ("orders", "baskets"):
             made["note"] = made["note"] and made["note"][:3]
-        if event["op"] == "d":  # Debezium has 0 for a column that may not be null, where it has no value
-            made = {name: value if name == "id" or value not in (0, "AA==") else None for name, value in made.items()}
         return made
 
     operation = "c" if event["op"] == "r" else event["op"]

@@ -24,7 +24,6 @@ from pyspark.sql import SparkSession
 from tests.faults.topics_round import Parts, Round
 from tests.parts import brokers, connect, in_process, live_tables, mariadb, postgres, registries
 
-CLEANED_OFTEN = "log.cleaner.backoff.ms=300\n"
 NOTICED_SOON = {"producer.metadata.max.age.ms": "1000"}
 """Connect's producers find new partitions so soon, and not after five minutes."""
 
@@ -45,7 +44,7 @@ def run(directory: Path, spark: SparkSession, rounds: int, seed: int, first: int
     (directory / "kafka").mkdir()
     (directory / "connect").mkdir()
     with contextlib.ExitStack() as stack:
-        kraft = stack.enter_context(brokers.KraftBroker(kafka_path, directory / "kafka", properties=CLEANED_OFTEN))
+        kraft = stack.enter_context(brokers.KraftBroker(kafka_path, directory / "kafka"))
         worker = connect.Worker(connect_path, directory / "connect", kraft.servers, NOTICED_SOON)
         stack.enter_context(worker)
         databases = [live_tables.postgres(stack.enter_context(postgres.cluster()))]

@@ -124,8 +124,6 @@ class Round:
             made.result()
         url = self.parts.registry.url if self.parts.registry else ""
         connector = self._database.connector(self._prefix)
-        if self._compacted:  # else compaction leaves a tombstone alone, for which `debezium` sends nothing
-            connector["tombstones.on.delete"] = "false"
         self.parts.worker.put(self._prefix, connector | connect.converters(self._encoding, url))
         (self._directory / "tables.sql").write_text(DDL)
         text = CHANNEL.format(

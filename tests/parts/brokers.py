@@ -163,6 +163,7 @@ listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT{mapped}
 inter.broker.listener.name=PLAINTEXT
 log.dirs={directory}/data
 auto.create.topics.enable=false
+log.cleaner.backoff.ms=300
 offsets.topic.replication.factor={replicas}
 offsets.topic.num.partitions=1
 transaction.state.log.replication.factor={replicas}

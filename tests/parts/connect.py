@@ -98,6 +98,25 @@ def _connector(host: str, port: int, user: str, password: str, prefix: str, tabl
     }
 
 
+def file_sink(file: Path, topics: str, encoding: str, registry: str = "") -> dict[str, str]:
+    """Kafka's sink that appends a line to a file for each record: of Debezium's events, the rows that they leave.
+
+    topics: a regular expression.
+    """
+    return {
+        "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
+        "tasks.max": "1",
+        "file": str(file),
+        "topics.regex": topics,
+        "consumer.override.auto.offset.reset": "earliest",
+        "consumer.override.metadata.max.age.ms": "1000",
+        "transforms": "unwrap",
+        "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+        "transforms.unwrap.delete.tombstone.handling.mode": "rewrite",
+        **converters(encoding, registry),
+    }
+
+
 class Worker:
     """One worker, which can be killed and started again."""
 

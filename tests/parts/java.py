@@ -38,6 +38,15 @@ def converter_reads(class_path: str, messages: Sequence[bytes], *, key: bool = F
     return run("ReadConnectJson", class_path, [encoded(message) for message in messages], *(["key"] if key else []))
 
 
+def values_read(class_path: str, converter: str, messages: Sequence[bytes | None], *, header: bool = False) -> list:
+    """What a converter of Kafka Connect's makes of values, or of headers: type, schema's name, and value as text.
+
+    converter: its class, in org.apache.kafka.connect.
+    """
+    lines = ["null" if message is None else encoded(message) for message in messages]
+    return run("ReadConnectValues", class_path, lines, f"org.apache.kafka.connect.{converter}", *(["header"] * header))
+
+
 def avro_reads(records: Sequence[tuple[str, bytes]]) -> list:
     """What Apache Avro for Java makes of data with their schemas' texts; the text `file` stands for a container file."""
     lines = [f"{schema if schema == 'file' else encoded(schema)} {encoded(data)}" for schema, data in records]

@@ -390,6 +390,13 @@ NEW = {
 }
 
 
+@pytest.mark.parametrize(("before", "many"), [(0, 40), (40, 100), (3000, 4000)])
+def test_a_record_may_have_more_numbers_with_a_fraction_than_there_are_records(before, many):
+    parsed = record(("f", {"type": "array", "items": "double"}))
+    rows = [{"f": []}] * before + [{"f": [at / 8 for at in range(many)]}]
+    assert payloads(parsed, [written(parsed, row) for row in rows])[-1] == rows[-1]
+
+
 def test_versions_of_a_schema_written_by_confluents_serializer_are_read_in_one_block():
     client = SchemaRegistryClient.new_client({"url": "mock://"})
     rng, schemas, records, wanted = random.Random(4), {}, [], []

@@ -49,13 +49,13 @@ def run(tmp_path, capsys):
 CASES = [
     # the envelope, the format, the key
     ({}, "{action: FileFormat, Json: true, JsonMode: SCHEMA_PAYLOAD, Envelope: DEBEZIUM}"),
-    ({}, "MessageKeySerializer: CONNECT_SCHEMA}"),
+    ({}, "MessageKeySerializer: CONNECT_SCHEMA,"),
     ({"value.converter.schemas.enable": "false"}, "JsonMode: PAYLOAD, Envelope: DEBEZIUM"),
-    ({"key.converter.schemas.enable": "false"}, "MessageKeySerializer: CONNECT_PAYLOAD}"),
+    ({"key.converter.schemas.enable": "false"}, "MessageKeySerializer: CONNECT_PAYLOAD,"),
     (AVRO, 'Kafka_Schema_Registry: "http://r:8081"'),
     (AVRO, "{action: FileFormat, Envelope: DEBEZIUM}"),
     (AVRO | {"key.converter": "io.confluent.connect.avro.AvroConverter"},
-     "{action: Integrate, group: KAFKA, table: orders, KeySubjectStrategy: TopicNameStrategy}"),
+     "{action: Integrate, group: KAFKA, table: orders, KeySubjectStrategy: TopicNameStrategy, KeyRecordName: "),
     (AVRO | {"value.converter.value.subject.name.strategy": "io.confluent.kafka.serializers.subject.RecordNameStrategy"},
      "ValueSubjectStrategy: RecordNameStrategy"),
     (AVRO | {"value.converter": "io.confluent.connect.protobuf.ProtobufConverter"}, "Kafka_Schema_Registry_Format: PROTOBUF"),
@@ -84,7 +84,8 @@ CASES = [
       "predicates.p.pattern": ".*audit"}, "{action: Integrate, group: KAFKA, table: audit, MessageKeySerializer: NONE, Topic: all}"),
     ({"transforms": "r", "transforms.r.type": "io.debezium.transforms.ByLogicalTableRouter",
       "transforms.r.topic.regex": "(.*)orders(_old)?", "transforms.r.topic.replacement": "$1all_orders"},
-     "{action: Integrate, group: KAFKA, table: orders_old, Topic: shop.ops.all_orders}"),
+     "{action: Integrate, group: KAFKA, table: orders_old, Topic: shop.ops.all_orders, "
+     "ValueRecordName: shop.ops.all_orders.Envelope, KeyRecordName: shop.ops.all_orders.Key}"),
     # flattened
     (FLAT, "OnDeleteSendTombstone: true"),
     (FLAT, "{action: TableProperties, MissingRepresentationString: __debezium_unavailable_value}"),

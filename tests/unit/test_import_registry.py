@@ -16,6 +16,7 @@ CONFIG = {
     URL: "http://r:8081",
 }
 DDL = "create table public.orders(id int primary key, sku text);"
+FLAT = {"transforms": "u", "transforms.u.type": "io.debezium.transforms.ExtractNewRecordState"}
 
 
 @pytest.fixture
@@ -63,16 +64,9 @@ def test_no_password_of_a_url_is_in_the_channel(more, wanted, run):
     [(AVRO, True), ("io.confluent.connect.protobuf.ProtobufConverter", True),
      ("io.confluent.connect.json.JsonSchemaConverter", False), ("io.apicurio.registry.utils.converter.ExtJsonConverter", False)],
 )  # fmt: skip
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"transforms": "u", "transforms.u.type": "io.debezium.transforms.ExtractNewRecordState"},
-        {"time.precision.mode": "connect"},
-    ],
-)
+@pytest.mark.parametrize("more", [{}, {"time.precision.mode": "connect"}])
 def test_missing_values_are_null_in_the_formats_that_cannot_leave_them_out(converter, missing, more, run):
-    channel, printed, code = run({"value.converter": converter, "key.converter": converter} | more)
+    channel, printed, code = run({"value.converter": converter, "key.converter": converter} | FLAT | more)
     assert code == 0, printed
     assert ('Missing_Values: "NULL"' in channel) is missing
     assert ("are null in rows (Missing_Values: NULL), numbers too" in printed) is missing
@@ -97,7 +91,7 @@ REGISTRIES = [
     ({INFO: "me"}, "value.converter.basic.auth.user.info has no password: give Kafka_Schema_User"),
     ({"value.converter.schema.registry.ssl.truststore.location": "/x.jks"}, "value.converter.schema.registry.ssl.truststore.location is not taken: Schema_Registry of the Kafka location has TLS"),
     ({"value.converter.schemas.cache.size": "9"}, "value.converter.schemas.cache.size: ignored, because schemas are made once"),
-    ({}, "values that a record leaves out (PostgreSQL's unchanged large values, images of which the key alone is recorded) are null"),
+    (FLAT, "values that a record leaves out (PostgreSQL's unchanged large values, images of which the key alone is recorded) are null"),
 ]  # fmt: skip
 
 
@@ -119,15 +113,15 @@ KEYS = [
     (AVRO, "k text primary key", "MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", ""),
     (AVRO, "k uuid primary key", "MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", "ExtractField$Key: t.k: the key's schema may be another"),
     (AVRO, "k text, l int, primary key(k, l)", 'MessageKey: "{k}", MessageKeySerializer: KAFKA_AVRO', "table t: there are no tombstones"),
-    (AVRO, "k int, l int, primary key(k, l)", "MessageKeySerializer: KAFKA_AVRO_SCHEMA}", f"k alone cannot be a key with AvroConverter: keys are of the columns k, l, with their names; {CHANGE}"),
+    (AVRO, "k int, l int, primary key(k, l)", "MessageKeySerializer: KAFKA_AVRO_SCHEMA,", f"k alone cannot be a key with AvroConverter: keys are of the columns k, l, with their names; {CHANGE}"),
     (JSON_SCHEMA, "k int primary key", "MessageKeySerializer: KAFKA_JSON_SCHEMA_COLUMN}", "ExtractField$Key: t.k: the key's schema may be another"),
-    (PROTOBUF, "k int primary key", "MessageKeySerializer: KAFKA_PROTOBUF_SCHEMA}", f"k alone cannot be a key with ProtobufConverter: keys are of the columns k, with their names; {CHANGE}"),
+    (PROTOBUF, "k int primary key", "MessageKeySerializer: KAFKA_PROTOBUF_SCHEMA,", f"k alone cannot be a key with ProtobufConverter: keys are of the columns k, with their names; {CHANGE}"),
     (JSON, "k text primary key", "MessageKeySerializer: CONNECT_SCHEMA_COLUMN}", ""),
     (TEXT, "k int primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', ""),
     (TEXT, "k date primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', f"the text of k is not Java's; {CHANGE}"),
     (TEXT, "k numeric primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', f"the text of k is not Java's; {CHANGE}"),
     (TEXT, "k uuid primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', ""),
-    (TEXT, "l int primary key", "MessageKeySerializer: CONNECT_PAYLOAD}", "table t has no column k: its key is its own"),
+    (TEXT, "l int primary key", "MessageKeySerializer: CONNECT_PAYLOAD,", "table t has no column k: its key is its own"),
     (AVRO, "k int not null", "MessageKeySerializer: NONE}", ""),
 ]  # fmt: skip
 
@@ -194,3 +188,93 @@ def test_why_a_producers_property_is_not_taken(more, wanted, run):
     _, printed, code = run(more)
     assert code == 0, printed
     assert f"producer.override.{wanted}" in printed
+
+
+ROUTED = {
+    "transforms": "r",
+    "transforms.r.type": "org.apache.kafka.connect.transforms.RegexRouter",
+    "transforms.r.regex": ".*",
+    "transforms.r.replacement": "all",
+}
+TABLE = "{hvr_schema}.{hvr_tbl_base_name}"
+NAMES = [
+    # the configuration; the definitions; what the channel has
+    ({}, DDL, (f'ValueRecordName: "shop.{TABLE}.Envelope"', f'KeyRecordName: "shop.{TABLE}.Key"')),
+    ({}, None, (f'ValueRecordName: "shop.{TABLE}.Envelope"', f'KeyRecordName: "shop.{TABLE}.Key"')),
+    (FLAT, DDL, (f'ValueRecordName: "shop.{TABLE}.Value"',)),
+    (ROUTED, DDL, ("Kafka_Default_Topic: all", f'ValueRecordName: "shop.{TABLE}.Envelope"')),
+    ({"value.converter": PROTOBUF, "key.converter": PROTOBUF}, DDL, (f'ValueRecordName: "shop.{TABLE}.Envelope"', f'KeyRecordName: "shop.{TABLE}.Key"')),
+    ({"value.converter": JSON_SCHEMA, "key.converter": JSON_SCHEMA}, DDL, (f'ValueRecordName: "shop.{TABLE}.Envelope"', f'KeyRecordName: "shop.{TABLE}.Key"')),
+    ({"value.converter": JSON, "key.converter": JSON, "topic.prefix": "shop-1"}, DDL, (f'ValueRecordName: "shop-1.{TABLE}.Envelope"', f'KeyRecordName: "shop-1.{TABLE}.Key"')),
+    ({"topic.prefix": "shop-1", "schema.name.adjustment.mode": "avro"}, DDL, (f'ValueRecordName: "shop_1.{TABLE}.Envelope"',)),
+    ({"topic.prefix": "1shop", "schema.name.adjustment.mode": "avro"}, DDL, (f'ValueRecordName: "_1shop.{TABLE}.Envelope"',)),
+    ({"topic.prefix": "shop-1", "schema.name.adjustment.mode": "avro_unicode"}, DDL, (f'ValueRecordName: "shop_u002d1.{TABLE}.Envelope"',)),
+    # a table's name is adjusted, too
+    ({"schema.name.adjustment.mode": "avro_unicode"}, f"{DDL}\ncreate table public.order_lines(id int primary key);",
+     (f'ValueRecordName: "shop.{TABLE}.Envelope"', "table: order_lines, ValueRecordName: shop.public.order_u005flines.Envelope, KeyRecordName: shop.public.order_u005flines.Key}")),
+    # no key, no name of one
+    ({}, f"{DDL}\ncreate table public.log(what text);", ("table: orders, KeySubjectStrategy: TopicNameStrategy, KeyRecordName: ",)),
+    # fields
+    ({"field.name.adjustment.mode": "avro"}, 'create table public.t(id int primary key, "a-b.c" int, "1st" int);',
+     ("table: t, Name: a-b.c, BaseName: a_b_c}", 'table: t, Name: "1st", BaseName: _1st}')),
+    ({"field.name.adjustment.mode": "avro_unicode"}, 'create table public.t(id int primary key, "a_b" int);', ("Name: a_b, BaseName: a_u005fb}",)),
+    ({"sanitize.field.names": "true"}, 'create table public.t(id int primary key, "a-b" int);', ("Name: a-b, BaseName: a_b}",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "ddl", "wanted"), NAMES)
+def test_records_and_fields_are_named_as_the_connector_names_them(more, ddl, wanted, tmp_path, capsys):
+    channel, code = imports.of_debezium(tmp_path, CONFIG | {"key.converter": AVRO} | more, ddl)
+    printed = "".join(capsys.readouterr())
+    assert code == 0, printed
+    assert not [text for text in wanted if text not in channel], channel
+
+
+UNNAMED = [
+    ({"topic.prefix": "shop-1"}, DDL, "records are not named as the connector names them: Avro has no such name as shop-1."),
+    ({"schema.name.adjustment.mode": "avro"}, None, "schema.name.adjustment.mode=avro is followed only with the tables' definitions"),
+    ({"field.name.adjustment.mode": "avro"}, None, "field.name.adjustment.mode=avro is followed only with the tables' definitions"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "ddl", "said"), UNNAMED)
+def test_names_that_cannot_be_followed(more, ddl, said, tmp_path, capsys):
+    _, code = imports.of_debezium(tmp_path, CONFIG | more, ddl)
+    assert code == 0
+    assert said in "".join(capsys.readouterr())
+
+
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+VALUE = FLAT | {
+    "transforms": "u,v",
+    "transforms.u.add.headers": "op",
+    "transforms.v.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
+    "transforms.v.field": "sku",
+}
+CONVERTED = [
+    # the configuration, what the channel has, and what the report says
+    (VALUE | {"value.converter": TEXT}, '{action: FileFormat, Text: "{sku}"}', ""),
+    (VALUE | {"value.converter": TEXT, "value.converter.converter.encoding": "iso-8859-1"}, 'Text: "{sku}", Encoding: ISO-8859-1}', ""),
+    (VALUE | {"value.converter": TEXT, "value.converter.converter.encoding": "KOI8-R"}, 'Text: "{sku}"}', "converter.encoding=KOI8-R: there are UTF-8, US-ASCII"),
+    (VALUE | {"value.converter": BYTES, "transforms.v.field": "photo"}, "{action: FileFormat, Bytes: photo}", ""),
+    (VALUE, "ValueSubjectStrategy", "ExtractField$Value is followed only with StringConverter and ByteArrayConverter, of flattened rows"),
+    (FLAT | {"value.converter": TEXT}, "JsonMode: PAYLOAD", "what StringConverter makes of structs (Struct{id=1}) is not there"),
+    ({"value.converter": BYTES}, "JsonMode: PAYLOAD, Envelope: DEBEZIUM", "what ByteArrayConverter makes of structs (Struct{id=1}) is not there"),
+    (VALUE | {"value.converter": TEXT, "header.converter": SIMPLE}, 'MessageHeaders: "__op=', ""),
+    (VALUE | {"value.converter": TEXT, "header.converter": JSON}, "MessageHeaderSerializer: CONNECT", ""),
+    (VALUE | {"value.converter": TEXT, "header.converter": JSON, "header.converter.schemas.enable": "false"}, "MessageHeaderSerializer: CONNECT_PAYLOAD", ""),
+    (VALUE | {"value.converter": TEXT, "header.converter": "x.Y"}, "MessageHeaders", "header.converter: Y is not there: headers are text"),
+    ({"header.converter": JSON}, "ValueSubjectStrategy", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "wanted", "said"), CONVERTED)
+def test_converters_of_single_values_and_of_headers(more, wanted, said, tmp_path, capsys):
+    ddl = "create table public.orders(id int primary key, sku text, photo bytea);"
+    channel, code = imports.of_debezium(tmp_path, CONFIG | {"key.converter": JSON} | more, ddl)
+    printed = "".join(capsys.readouterr())
+    assert code == 0, printed
+    assert wanted in channel
+    assert said in printed
+    assert "header.converter" not in printed or said.startswith("header.converter")

@@ -523,6 +523,14 @@ def test_messages_one_after_another_are_one_merged(seed):
     check(text, [message.FromString(body) for body in bodies], payloads(text, bodies))
 
 
+@pytest.mark.parametrize(("before", "many"), [(0, 40), (40, 100), (3000, 4000)])
+def test_a_record_may_have_more_numbers_with_a_fraction_than_there_are_records(before, many):
+    text = 'syntax = "proto3"; package p; message M { repeated double f = 1; }'
+    message = protoc.message_class(text, "p.M")
+    rows = [[]] * before + [[at / 8 for at in range(many)]]
+    assert payloads(text, [message(f=row).SerializeToString() for row in rows])[-1] == {"f": rows[-1]}
+
+
 @given(st.integers(0, 2**32))
 def test_damaged_records_have_a_fault_or_a_line_of_json(seed):
     rng = random.Random(seed)

@@ -57,6 +57,19 @@ class FileFormat(Scoped):
         example='"\\\\N"',
         differs="HVR does not say its default. Here it is nothing, and empty text is quoted.",
     )
+    Text: Annotated[str, Field(min_length=1)] | None = parameter(
+        None,
+        "A message is text: a template over the columns and substitutions of its row, as IntegrateExpression has it. "
+        "Where that is null, the message has no value.",
+        example='"{order_id};{status}"',
+        differs="extension",
+    )
+    Bytes: Annotated[str, Field(min_length=1)] | None = parameter(
+        None,
+        "A message is the bytes of this column of its row, as they are. Where that is null, the message has no value.",
+        example="photo",
+        differs="extension",
+    )
     Xml: bool = parameter(False, "HVR's XML.", example="true")
     Compact: bool = parameter(False, "Short element names, r and c.", example="true")
     Compress: Literal["GZIP", "LZ4"] | None = parameter(None, "Compression of each message.", example="GZIP")

@@ -17,6 +17,8 @@ Serializer = Literal[
     "KAFKA_JSON_SCHEMA_COLUMN", "CONNECT_SCHEMA_COLUMN", "CONNECT_PAYLOAD_COLUMN",
 ]  # fmt: skip
 
+HeaderSerializer = Literal["STRING", "CONNECT", "CONNECT_PAYLOAD", "BYTES"]
+
 
 class Integrate(InContext):
     """How changes are integrated."""
@@ -68,6 +70,14 @@ class Integrate(InContext):
         example='"tx={hvr_tx_seq};op={hvr_op}"',
         differs="In all formats, not only with a registry. A bundle has the headers of its last row.",
     )
+    MessageHeaderSerializer: HeaderSerializer | None = parameter(
+        None,
+        "How the values of headers are written. STRING, the default: their text, as Connect's SimpleHeaderConverter "
+        "and StringConverter have it of text, whole numbers and booleans; CONNECT and CONNECT_PAYLOAD: with their "
+        "types, in Connect JSON with and without schema; BYTES: the bytes of a column, as they are.",
+        example="CONNECT",
+        differs="extension",
+    )
     MessageTimestamp: str | None = parameter(
         None,
         "The timestamp of each message in Kafka: {hvr_cap_tstamp}, the commit in the source, or a column that is a "
@@ -105,4 +115,17 @@ class Integrate(InContext):
         example="TopicNameStrategy",
         differs="TopicNameSuffixStrategy, the default, is <topic>-<table>-value if the topic's name does not hold the "
         "table's, else <topic>-value; HVR's own form is not published.",
+    )
+    KeyRecordName: Annotated[str, Field(min_length=1)] | None = parameter(
+        None,
+        "The name of the record in key schemas, as a template of names of the table; by default <table>_key.",
+        example='"{hvr_schema}.{hvr_tbl_base_name}.Key"',
+        differs="extension",
+    )
+    ValueRecordName: Annotated[str, Field(min_length=1)] | None = parameter(
+        None,
+        "The name of the record in value schemas, as a template of names of the table; by default the table's name. "
+        "What is before the last dot is the namespace.",
+        example='"{hvr_schema}.{hvr_tbl_base_name}.Value"',
+        differs="extension",
     )

@@ -20,6 +20,7 @@ from integrator.decode.dialects import debezium_positions
 from integrator.decode.dialects.debezium import Events, changes
 from integrator.decode.dialects.debezium_kinds import ACTIONS
 from integrator.decode.dialects.debezium_positions import SOURCE
+from integrator.decode.dialects.record_keys import KEY, SCHEMA, keyed, keys_of, with_plain_keys
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
@@ -36,14 +37,18 @@ _PREFIX = "iodebezium"
 def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     ignored: Counter[str] = Counter()
-    objects = Objects.of_lines(document)
+    objects = Objects.of_lines(with_plain_keys(document, reading, EXPECTED)).find(SCHEMA, KEY)
     if not objects.has_object.all():
         ignored["tombstones"] += int((~objects.has_object).sum())
         objects = objects.take(np.flatnonzero(objects.has_object))
+    by_key = keyed(objects)
     objects.find(*(f"{_PREFIX}{name}" for name in ("op", *map(_attribute, SOURCE))), "data")
-    operation = objects.labels(f"{_PREFIX}op")
-    action, at, others = OPERATIONS.sort(operation, Where.of(objects), f"{_PREFIX}op")
-    objects = objects.take(at)
+    own = np.flatnonzero(~by_key)
+    events = objects.take(own) if by_key.any() else objects
+    actions, at, others = OPERATIONS.sort(events.labels(f"{_PREFIX}op"), Where.of(events), f"{_PREFIX}op")
+    action, used = np.full(len(objects), "D"), by_key.copy()
+    action[own[at]], used[own[at]] = actions, True
+    objects, action, by_key = objects.take(np.flatnonzero(used)), action[used], by_key[used]
     where, source = Where.of(objects), Attributes(objects)
     data = objects.inner("data", EXPECTED).find("schema", "payload", "before", "after")
     wrapped = data.has("schema") & data.has("payload")
@@ -51,13 +56,35 @@ def decode(document: Document, reading: Reading) -> Decoded:
     if wrapped.any():
         schemas = data.where(wrapped).labels("schema")
         data = data.inner("payload", EXPECTED, wrapped).either(wrapped, data)
-    framed = data.has("before") | data.has("after") | (action == "T")
+    framed = data.has("before") | data.has("after") | (action == "T") | by_key
     deleted = action == "D"
     after = data.inner("after", COLUMNS, np.isin(action, ["I", "U"])).either(framed, data.where(~deleted))
     before = data.inner("before", COLUMNS, np.isin(action, ["U", "D"])).either(framed, data.where(deleted))
-    found = changes(Events(action, source, after, before, schemas, {**ignored, **others}, ~framed), where, reading)
-    no_marks = np.zeros(len(at), np.bool_)
-    return found, debezium_positions.positions(None, no_marks, source, np.arange(len(at)), found)
+    if by_key.any():
+        before = objects.inner(KEY, COLUMNS, by_key).either(by_key, before)
+        of_keys = objects.labels_with_left_out(SCHEMA)
+        codes = np.where(by_key, np.where(of_keys.codes < 0, -1, of_keys.codes + len(schemas.texts)), schemas.codes)
+        schemas = DictionaryTexts(codes.astype(np.int32), [*schemas.texts, *of_keys.texts])
+    all_ignored = {**ignored, **others}
+    found = changes(
+        Events(action, source, after, before, schemas, all_ignored, ~framed | by_key, by_key), where, reading
+    )
+    own = np.flatnonzero(~by_key)
+    placed = debezium_positions.positions(
+        None,
+        np.zeros(len(own), np.bool_),
+        Attributes(objects.take(own)) if by_key.any() else source,
+        own,
+        where.take(own) if by_key.any() else where,
+        found.row_counts[own],
+    )
+    return found, placed.among(~by_key, found.row_counts) if by_key.any() else placed
+
+
+def _deletes(document: Document) -> Mask:
+    """Return which records are events that delete, or have no value."""
+    objects = Objects.of_lines(document)
+    return np.asarray(~objects.has_object | objects.labels(f"{_PREFIX}op").are("d"), np.bool_)
 
 
 def _attribute(name: str) -> str:
@@ -93,4 +120,6 @@ class Attributes:
         return DictionaryTexts.of(self.text(name))
 
 
-DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("specversion", "iodebeziumop"),))
+DIALECT = of_lines(
+    JsonRecords(decode, EXPECTED, keys=keys_of(_deletes, EXPECTED)), (mark("specversion", "iodebeziumop"),)
+)

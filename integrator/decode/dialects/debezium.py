@@ -4,7 +4,8 @@ A line is an event's value: with its schema or without, in the envelope or flatt
 that are no change of a row are counted: tombstones (`null`), transaction marks, heartbeats, schema changes, messages.
 
 Operations: c and r insert, u update, d delete, t truncate. A flattened event says by `__deleted` or `__op` what it is,
-and is an insert where it has neither.
+and is an insert where it has neither. A record without a value deletes by its key, see `record_keys`, but for one right
+after a delete of the same key, which repeats it.
 
 Positions: PostgreSQL's last commit before the transaction (`sequence`) and txId; MySQL's binlog file and position of
 the transaction's first event; SQL Server's and Db2's commit_lsn; Oracle's commit_scn. Others, flattened events that
@@ -38,6 +39,7 @@ from integrator.decode.dialects.debezium_coding import (
     placeholders,
 )
 from integrator.decode.dialects.debezium_kinds import (
+    ENVELOPES,
     EXPECTED,
     MARKS,
     MEMBERS,
@@ -47,7 +49,8 @@ from integrator.decode.dialects.debezium_kinds import (
     words_of,
 )
 from integrator.decode.dialects.debezium_positions import SOURCE, Source
-from integrator.decode.fields import Qualified, Where, instants, named
+from integrator.decode.dialects.record_keys import KEY, PAYLOAD, SCHEMA, keyed, keys_of, with_plain_keys
+from integrator.decode.fields import Qualified, Where, instants, named, written_at
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts
@@ -60,16 +63,18 @@ from integrator.errors import Fault, PublicDataError
 def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     ignored: Counter[str] = Counter()
-    events, schemas = _payloads(Objects.of_lines(document).find("schema", "payload", *MEMBERS), ignored)
+    document = with_plain_keys(document, reading, EXPECTED)
+    events, schemas, by_key = _payloads(Objects.of_lines(document).find(SCHEMA, PAYLOAD, KEY, *MEMBERS), ignored)
     kinds = kinds_of(events, has_time=bool(reading.only_table and reading.only_table.column("ts_ms")))
+    kinds = {name: which & ~by_key for name, which in kinds.items()}
     flat = ~np.logical_or.reduce(list(kinds.values()))
     words = words_of(events, flat)
-    action = actions_of(words)
+    action = np.where(by_key, "D", actions_of(words))
     rows = rows_of(events, words, action, kinds, ignored, flat)
     marks = kinds[MARKS]
     status = events.text("status") if marks.any() else None
     at = np.flatnonzero(rows)
-    objects, action, flat = events.take(at), action[at], flat[at]
+    objects, action, flat, by_key = events.take(at), action[at], flat[at], by_key[at]
     where, source = Where.of(objects), Blocks(objects, flat)
     framed = objects.where(~flat) if flat.any() else objects
     after = framed.inner("after", COLUMNS, np.isin(action, ["I", "U"]))
@@ -87,11 +92,17 @@ def decode(document: Document, reading: Reading) -> Decoded:
             DictionaryTexts(schemas.codes[at], schemas.texts),
             dict(ignored),
             flat,
+            by_key,
         ),
         where,
         reading,
     )
-    return found, debezium_positions.positions(status, marks, source, at, found)
+    if not by_key.any():
+        return found, debezium_positions.positions(status, marks, source, at, where, found.row_counts)
+    of = np.flatnonzero(~by_key)
+    source = Blocks(objects.take(of), flat[of])
+    own = debezium_positions.positions(status, marks, source, at[of], where.take(of), found.row_counts[of])
+    return found, own.among(~by_key, found.row_counts)
 
 
 @dataclass(frozen=True)
@@ -99,6 +110,7 @@ class Events:
     """Events that change a row: what they do, where they come from, their images, and the schemas of these.
 
     ignored: what else there was, counted. flat: which images have fields that ExtractNewRecordState added.
+    by_key: which are records without a value, of which there is the key.
     """
 
     action: npt.NDArray[np.str_]
@@ -108,12 +120,13 @@ class Events:
     schemas: DictionaryTexts
     ignored: dict[str, int]
     flat: Mask
+    by_key: Mask
 
 
 def changes(events: Events, where: Where, reading: Reading) -> Records:
     """Return the changes of events, which are at `where`. Raises DataError."""
     schemas, source, modes = events.schemas, events.source, reading.debezium
-    connectors = source.labels("connector")
+    connectors = _connectors(source, events.by_key)
     is_mysql = databases(connectors) == NAMED.index(MYSQL)
     used = [schemas.codes == code for code in range(len(schemas.texts))]
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
@@ -138,11 +151,20 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
             declared=coding.datatype,
         ),
         old=events.before.filled & (events.action == "U"),
-        cap_tstamp=_time(source, where),
+        cap_tstamp=pc.if_else(pa.array(events.by_key), written_at(events.after), _time(source, where)),
         cap_user=source.text("user_name"),
         ignored=events.ignored,
+        by_topic=events.by_key if events.by_key.any() else None,
     )
     _check_tables(found)
+    return found
+
+
+def _connectors(source: Source, by_key: Mask) -> DictionaryTexts:
+    """Return the connector of each event; of records without a value, that of all others around them."""
+    found = source.labels("connector")
+    if by_key.any() and len(found.texts) == 1:
+        return DictionaryTexts(np.where(by_key, np.int32(0), found.codes), found.texts)
     return found
 
 
@@ -164,22 +186,39 @@ def _is_added(name: str, variant: int) -> bool:
     return bool(variant & 1) and name.startswith("__")
 
 
-def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, DictionaryTexts]:
-    """Return the events, without tombstones, and their schemas, if they have any."""
-    wrapped = objects.has("payload") & objects.has("schema")
+def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, DictionaryTexts, Mask]:
+    """Return the events, and their schemas, if they have any; and which are keys of records without a value.
+
+    Records without a value that stand without their key are counted: they repeat the delete before them.
+    """
+    by_key, wrapped = keyed(objects), objects.has(PAYLOAD) & objects.has(SCHEMA)
     none = DictionaryTexts(np.full(len(objects), -1, np.int32), [])
     events, schemas = objects, none
     if wrapped.any():
-        events = objects.inner("payload", EXPECTED, wrapped).either(wrapped, objects)
-        schemas = objects.labels_with_left_out("schema")
+        events = objects.inner(PAYLOAD, EXPECTED, wrapped).either(wrapped, objects)
+    if by_key.any():
+        events = objects.inner(KEY, COLUMNS, by_key).either(by_key, events)
+        wrapped |= by_key
+    if wrapped.any():
+        schemas = objects.labels_with_left_out(SCHEMA)
         if not wrapped.all():
             schemas = DictionaryTexts(np.where(wrapped, schemas.codes, np.int32(-1)), schemas.texts)
     there = events.has_object
     if there.all():
-        return events, schemas
+        return events, schemas, by_key
     ignored["tombstones"] += int((~there).sum())
     at = np.flatnonzero(there)
-    return events.take(at), DictionaryTexts(schemas.codes[at], schemas.texts)
+    return events.take(at), DictionaryTexts(schemas.codes[at], schemas.texts), by_key[at]
+
+
+def _deletes(document: Document) -> Mask:
+    """Return which records are events that delete, or have no value."""
+    objects = Objects.of_lines(document).find(SCHEMA, PAYLOAD)
+    wrapped = objects.has(PAYLOAD) & objects.has(SCHEMA)
+    events = objects.inner(PAYLOAD, EXPECTED, wrapped).either(wrapped, objects)
+    framed = kinds_of(events, has_time=False)[ENVELOPES]
+    deleted = np.where(framed, events.labels("op").are("d"), events.labels("__op").are("d"))
+    return np.asarray(~events.has_object | deleted | events.labels("__deleted").are("true") & ~framed, np.bool_)
 
 
 class Blocks:
@@ -243,7 +282,7 @@ _RECOGNIZED = (
     mark("ddl", "source"),
 )
 DIALECT = replace(
-    of_lines(JsonRecords(decode, EXPECTED, ("schema", "payload")), _RECOGNIZED),
+    of_lines(JsonRecords(decode, EXPECTED, (SCHEMA, PAYLOAD), keys=keys_of(_deletes, EXPECTED)), _RECOGNIZED),
     bare=frozenset({"ts_ms"}),
     in_transactions=True,
 )

@@ -15,7 +15,6 @@ from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.order.positions import NO_TRANSACTION, Positions, binlog, number
-from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import find_first_of_two
 from integrator.engine.values import Slices
@@ -55,19 +54,19 @@ Positioned = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
 
 
-def positions(status: pa.Array | None, marks: Mask, source: Source, at: Ints, found: Records) -> Positions:
-    """Return the positions of the `found` events, which are at some places among all; `marks` are of transactions.
+def positions(status: pa.Array | None, marks: Mask, source: Source, at: Ints, where: Where, rows: Ints) -> Positions:
+    """Return the positions of events at some places among all, which make so many rows; `marks` are of transactions.
 
     status: of all events, what marks say.
     """
-    by_connector, where = _by_fields(source), found.where
+    by_connector = _by_fields(source)
     if by_connector is None:
         connector = source.text("connector")
         odd = mask(pc.is_in(connector, _WITH_POSITIONS)) & ~source.partial
         where.check(connector, odd, "source.connector", "with it, its position in the source block, as it writes it")
-        placed = Positions.none(found.row_counts)
+        placed = Positions.none(rows)
     else:
-        placed = Positions(*by_connector(source.text, where), found.row_counts)
+        placed = Positions(*by_connector(source.text, where), rows)
         nowhere = mask(pc.equal(source.text("file"), "")) if by_connector is _mysql else np.zeros(len(at), bool)
         lost = first(mask(pc.is_null(placed.commit)) & ~nowhere)
         if lost is not None:

@@ -12,41 +12,30 @@ Positions: the order of files and lines, or of offsets; there are no transaction
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import flat, mask
-from integrator.contracts.streams import Source
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, of_lines
 from integrator.decode.dialects.debezium_coding import DebeziumCoding, fields_of, placeholders
-from integrator.decode.fields import Qualified, Where, named, written_at
-from integrator.decode.json.document import Document, read_document
+from integrator.decode.dialects.record_keys import KEY, PAYLOAD, SCHEMA, keyed, names_of, with_plain_keys
+from integrator.decode.fields import Where, written_at
+from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.slices import DictionaryTexts
-from integrator.decode.lines.lines import json_text
+from integrator.decode.lines.lines import RecordKeys
 from integrator.decode.order.positions import Positions
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Mask
-from integrator.engine.grammar import OPEN
-from integrator.errors import Fault, PublicDataError
 
 EXPECTED = "a row"
-SCHEMA, PAYLOAD, KEY = "schema", "payload", "deleted key"
-_REMEDY = (
-    "have the producer write all key columns as the record's key, or declare which column is the key: "
-    "{action: ColumnProperties, Name: …, Key: true}"
-)
 
 
 def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
-    lines = _Lines.of(_with_plain_keys(document, reading))
+    lines = _Lines.of(with_plain_keys(document, reading, EXPECTED))
     keys = lines.objects.inner(KEY, COLUMNS, lines.keyed)
     rows = lines.objects.where(~lines.wrapped & ~lines.keyed)
     if lines.wrapped.any():
@@ -55,7 +44,7 @@ def decode(document: Document, reading: Reading) -> Decoded:
     at = np.flatnonzero(there)
     ignored = {} if there.all() else {"tombstones": int((~there).sum())}
     objects, is_deleted = lines.objects.take(at), lines.keyed[at]
-    where, names = Where.of(objects), _names(objects, reading)
+    where, names = Where.of(objects), names_of(objects, reading)
     nameless = pc.is_null(names.table).to_numpy(zero_copy_only=False)
     where.refuse(nameless, lambda _: "the row does not name its table; name it at the source location (table)")
     schemas = objects.labels_with_left_out(SCHEMA)
@@ -98,64 +87,7 @@ class _Lines(NamedTuple):
     def of(document: Document) -> _Lines:
         objects = Objects.of_lines(document).find(SCHEMA, PAYLOAD, KEY)
         pairs = (objects.counts() == 2) & objects.has(SCHEMA)
-        return _Lines(objects, pairs & objects.has(PAYLOAD), pairs & objects.has(KEY))
+        return _Lines(objects, pairs & objects.has(PAYLOAD), keyed(objects))
 
 
-def _names(objects: Objects, reading: Reading) -> Qualified:
-    """Return the tables that the source has rows of, for rows name none."""
-    nothing = pa.nulls(len(objects), pa.string())
-    return named(Qualified(nothing, nothing, nothing), objects, reading.default_table)
-
-
-def _with_plain_keys(document: Document, reading: Reading) -> Document:
-    """Return a document in which each key is an object: one value has the name of the only key column.
-
-    Raises DataError for one value where the table has several key columns, or none.
-    """
-    objects, _, keyed = _Lines.of(document)
-    if not keyed.any():
-        return document
-    at = objects.slices(KEY)
-    are_objects = keyed & (at.first_bytes(document.text) == OPEN)
-    inner = objects.inner(KEY, COLUMNS, are_objects).find(SCHEMA, PAYLOAD)
-    wrapped = are_objects & (inner.counts() == 2) & inner.has(SCHEMA) & inner.has(PAYLOAD)
-    values = pc.if_else(pa.array(wrapped), inner.raw(PAYLOAD), objects.raw(KEY))
-    alone = keyed & mask(pc.invert(pc.starts_with(values, "{")))
-    odd = wrapped | alone
-    if not odd.any():
-        return document
-    openings = pc.if_else(pa.array(alone), _only_keys(objects, alone, reading), "")
-    keys = pc.binary_join_element_wise(openings, values, pc.if_else(pa.array(alone), "}", ""), "")
-    schemas = pc.if_else(pa.array(wrapped), inner.raw(SCHEMA), objects.raw(SCHEMA))
-    parts = ('{"schema":', pc.fill_null(schemas, "null"), f',"{KEY}":', pc.fill_null(keys, "null"), "}\n")
-    lines = document.lines
-    data, offsets = flat(pc.if_else(pa.array(odd), pc.binary_join_element_wise(*parts, ""), lines.array))
-    left_out = lines.left_out and replace(lines.left_out, codes=np.where(wrapped, np.int32(-1), lines.left_out.codes))
-    own = lines.like(data.tobytes(), lines.numbers, offsets.astype(np.int32), left_out, lines.origin)
-    return read_document(own, EXPECTED)
-
-
-def _only_keys(objects: Objects, which: Mask, reading: Reading) -> pa.Array:
-    """Return how the object of each key of `which` begins, which is one value. Raises DataError."""
-    names, where = _names(objects, reading), Where.of(objects)
-    tables = DictionaryTexts.of(names.table)
-    schemas = DictionaryTexts.of(names.schema)
-    pairs = tables.codes.astype(np.int64) * (len(schemas.texts) + 1) + schemas.codes + 1
-    found, of = np.unique(np.where(which, pairs, -1), return_inverse=True)
-    openings = []
-    for place, pair in enumerate(found.tolist()):
-        if pair < 0:  # no key, or of no table, which is refused later
-            openings.append("")
-            continue
-        table, schema = divmod(pair, len(schemas.texts) + 1)
-        own = Source(schemas.texts[schema - 1] if schema else None, tables.texts[table])
-        keys = [one.key for one in reading.catalogue.matching(own)]
-        if len(keys) != 1 or len(keys[0]) != 1:
-            given = ", ".join(keys[0]) or "no key columns" if len(keys) == 1 else "another meaning in several tables"
-            text = f"the key of the deleted row is one value, and table {own} has {given}; {_REMEDY}"
-            raise PublicDataError(Fault(where.place(int(np.flatnonzero(of == place)[0])), text))
-        openings.append("{" + json_text(keys[0][0]).decode() + ":")
-    return pa.array(openings, pa.string()).take(pa.array(of))
-
-
-DIALECT = of_lines(JsonRecords(decode, EXPECTED, (SCHEMA, PAYLOAD), keys=KEY), ())
+DIALECT = of_lines(JsonRecords(decode, EXPECTED, (SCHEMA, PAYLOAD), keys=RecordKeys(KEY)), ())

@@ -70,7 +70,7 @@ def write(text: Octets, starts: Ints, ends: Ints, of: Places, programs: Sequence
     """Write each record as a line, by the program that `of` has of it; -1: it has none. Raises TooLarge."""
     count, made = len(starts), joined(tuple(programs))
     lines = Lines(np.zeros(count + 1, np.int64), np.zeros(count, np.uint8), np.zeros(count, np.int64))
-    state, fields = np.zeros(3, np.int64), max((one.fields for one in programs), default=0)
+    state, fields = np.zeros(4, np.int64), max((one.fields for one in programs), default=0)
     stacks = Stacks(
         np.empty((MAX_DEPTH, FRAME_NUMBERS), np.int64),
         np.empty(((MAX_DEPTH + 1) * max(fields, 2), FIELD_NUMBERS), np.int64),
@@ -86,8 +86,9 @@ def write(text: Octets, starts: Ints, ends: Ints, of: Places, programs: Sequence
     out = _room_of(min(size, MOST_BYTES))
     floats = Floats(np.empty(count + 16, np.int64), np.empty(count + 16, np.int64), np.empty(count + 16, np.bool_))
     while write_lines(given, ran, stacks, floats, output_of(out), lines, state) < count:
-        if state[2] + 16 > len(floats.bits) // 2:
+        if state[3]:
             floats = _with_more(floats)
+            continue
         if len(out) >= MOST_BYTES:
             raise TooLarge
         more = np.empty(min(2 * len(out), MOST_BYTES), np.uint8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -14,7 +15,7 @@ from integrator.arrow.arrays import Raw, flat
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.streams import Source
 from integrator.decode.refusal import Faults
-from integrator.engine.arrays import Ints, Octets, Places
+from integrator.engine.arrays import Ints, Mask, Octets, Places
 
 _SHOWN = 200
 _LONG_RUN = 8  # lines in a row, as mean, that are taken together faster than one by one
@@ -150,3 +151,15 @@ def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
     every = pa.Array.from_buffers(pa.string(), 2 * len(starts), buffers)
     return every.take(pa.array(np.arange(0, 2 * len(starts), 2)))
+
+
+@dataclass(frozen=True)
+class RecordKeys:
+    """Which records without a value stand as a line with their key, `{"schema":…,MEMBER:…}`; others are `null`.
+
+    deletes: which lines are deletes. A record without a value right after a delete of the same key repeats it. None
+    where no line is a delete: each stands with its key.
+    """
+
+    member: str
+    deletes: Callable[[Lines], Mask] | None = None

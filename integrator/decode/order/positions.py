@@ -65,7 +65,8 @@ class Positions:
     ends: with which its transaction ends; None where the source does not say. closed: the transaction that was open
     ends before the first. marked: records that make no rows say what ends. form: in which form of the dialect the
     records are: a file has one. streams: which streams they are of. by_line: of each stream whether its positions are
-    by file and line, and cannot be compared with others.
+    by file and line, and cannot be compared with others. follows: records that say nothing of where they stand, which
+    is right after the record before; of `numbered` ones those that have none before them in the block.
     """
 
     transaction: pa.Array | None
@@ -80,6 +81,7 @@ class Positions:
     marked: bool = False
     streams: Streams = ONE_STREAM
     by_line: tuple[bool, ...] = (False,)
+    follows: Mask | None = None
 
     @cached_property
     def runs(self) -> Runs:
@@ -116,11 +118,58 @@ class Positions:
         streams = file.streams_of(line)
         if self.begins is not None or not self.commit.null_count:
             return replace(self, streams=streams, by_line=(False,) * len(streams.names)) if file.joint else self
-        commit, segment, segments = pc.coalesce(self.commit, file.places_of(line)), self.segment, file.segments_of(line)
+        own = replace(self, streams=streams)
+        if self.follows is not None:
+            own = own.after_others(self.follows)
+        commit, segment, segments = pc.coalesce(own.commit, file.places_of(line)), own.segment, file.segments_of(line)
         if segments is not None:
-            segment = pc.if_else(pc.is_null(self.commit), segments, segment)
-        by_line = tuple(pc.is_null(self.commit.take(pa.array(streams.begin))).to_pylist())
-        return replace(self, commit=commit, segment=segment, streams=streams, by_line=by_line)
+            segment = pc.if_else(pc.is_null(own.commit), segments, segment)
+        first = np.minimum(streams.begin + own.leading, np.append(streams.begin[1:], len(line)) - 1)
+        by_line = tuple(pc.is_null(own.commit.take(pa.array(first))).to_pylist())
+        return replace(own, commit=commit, segment=segment, by_line=by_line)
+
+    def among(self, own: Mask, rows: Ints) -> Positions:
+        """Return these as the positions of the records of `own`, and that the others follow those before them.
+
+        rows: how many change rows each of all makes.
+        """
+        at = pa.array(np.cumsum(own) - 1, mask=~own)
+        ends = None
+        if self.ends is not None:
+            ends = np.zeros(len(own), np.bool_)
+            ends[own] = self.ends
+        transaction = None if self.transaction is None else self.transaction.take(at)
+        commit, segment = self.commit.take(at), pc.fill_null(self.segment.take(at), NO_TRANSACTION)
+        return replace(
+            self, transaction=transaction, commit=commit, segment=segment, rows=rows, ends=ends, follows=~own
+        )
+
+    @property
+    def leading(self) -> Ints:
+        """How many records of each stream, from its first one on, follow one that is not in the block."""
+        if self.follows is None:
+            return np.zeros(len(self.streams.begin), np.int64)
+        return np.add.reduceat(self.follows.astype(np.int64), self.streams.begin)
+
+    def after_others(self, follows: Mask) -> Positions:
+        """Return the same, where records that follow another one of the block are in the transaction of that."""
+        at = np.arange(len(follows))
+        begin = self.streams.begin[np.searchsorted(self.streams.begin, at, side="right") - 1]
+        before = np.maximum.accumulate(np.where(follows, -1, at))
+        leads = before < begin
+        found = np.where(leads, at, before)
+        ends = None if self.ends is None else self.ends[found] & np.append(np.diff(found) != 0, [True])
+        index = pa.array(found)
+        transaction = None if self.transaction is None else self.transaction.take(index)
+        commit, segment = self.commit.take(index), self.segment.take(index)
+        return replace(
+            self,
+            transaction=transaction,
+            commit=commit,
+            segment=segment,
+            ends=ends,
+            follows=leads if leads.any() else None,
+        )
 
 
 def number(text: pa.Array) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from integrator.errors import DataError, Fault, Place, PublicDataError
 
 def trailing(positions: Positions) -> list[OpenTransaction]:
     """Return where the records of each stream, seen alone, end."""
-    ends, begins, given = positions.ends, positions.begins, positions.given
+    ends, begins, given, leading = positions.ends, positions.begins, positions.given, positions.leading
     if not len(positions.rows):
         return [ENDED if positions.closed else OpenTransaction()]
     first = positions.streams.begin
@@ -32,7 +33,7 @@ def trailing(positions: Positions) -> list[OpenTransaction]:
     if positions.transaction is not None:
         identities = positions.transaction.take(pa.array(last)).to_pylist()
     ended = np.zeros(len(last), np.bool_) if ends is None else _sums(ends.astype(np.int64), begin, last) > 0
-    since_start = (begin == first) & (not positions.closed)
+    since_start = (begin == first + leading) & (not positions.closed)
     goes_on = [None if ends is None else True] * len(last)
     if given is not None:
         goes_on = (given.left[last] > 1).tolist()
@@ -48,7 +49,7 @@ def trailing(positions: Positions) -> list[OpenTransaction]:
         positions.segment.take(at).to_pylist(),
         strict=True,
     )
-    return [
+    states = [
         ENDED
         if is_ended or (begins is None and identity is None)
         else OpenTransaction(None, rows)
@@ -56,6 +57,14 @@ def trailing(positions: Positions) -> list[OpenTransaction]:
         else OpenTransaction(f"{commit}|{segment}", rows, since, more, identity, moment)
         for identity, is_ended, rows, since, more, commit, segment in found
     ]
+    for at in np.flatnonzero(leading).tolist():
+        begin_of, end = int(first[at]), int(first[at] + leading[at])
+        rows = int(positions.rows[begin_of:end].sum())
+        if end > last[at]:
+            states[at] = OpenTransaction(None, rows)
+        elif states[at].since_start:
+            states[at] = replace(states[at], leading=rows)
+    return states
 
 
 def _sums(values: Ints, first: Ints, last: Ints) -> Ints:
@@ -110,6 +119,9 @@ class Sequencer:
         streams = positions.streams
         if positions.closed:
             self._known[streams.names[0]] = ENDED
+        seen_alone, opened_alone = positions, dict(self._known)
+        if positions.follows is not None:
+            positions = self._led(positions)
         self._check_form(positions, where)
         if not len(positions.rows):
             return Sequenced(positions.commit, positions.segment, positions.rows, positions.rows)
@@ -127,10 +139,42 @@ class Sequencer:
             placed = Sequenced(positions.commit, positions.segment, number, positions.given.left)
         if int((placed.rank + positions.rows).max()) > MAX_ROWS_IN_TRANSACTION:
             raise DataError(Fault(Place(where.file), f"a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows"))
+        if self._alone and seen_alone.follows is not None:
+            self._known = opened_alone
+            positions = seen_alone
         for name, part in zip(streams.names, trailing(positions), strict=True):
             self._known[name] = part.after(self.open(name)) if part.since_start and positions.counted else part
         self._ascending.extend(placed, positions.rows, where, streams)
         return placed
+
+    def _led(self, positions: Positions) -> Positions:
+        """Return the same, where the first records of streams that follow others are in the transaction of those.
+
+        Before all others are those of a stream of which nothing is known. Where its positions are by line, they are so.
+        """
+        columns = [positions.transaction, positions.commit, positions.segment]
+        by_line, bounds = list(positions.by_line), [*positions.streams.begin.tolist(), len(positions.rows)]
+        for at, count in enumerate(positions.leading.tolist()):
+            opened = self.open(positions.streams.names[at]) if count else ENDED
+            if opened.tx is None and not opened.since_start:
+                continue
+            if opened.tx is None:
+                opened = OpenTransaction(f"{NO_COMMIT}|{NO_TRANSACTION}", opened.rows, identity="")
+                self._known[positions.streams.names[at]] = opened
+            which = np.zeros(len(positions.rows), np.bool_)
+            which[bounds[at] : bounds[at] + count] = True
+            place = (opened.identity, *str(opened.tx).split("|"))
+            columns = [pc.if_else(pa.array(which), one, of) for one, of in zip(place, columns, strict=True)]
+            by_line[at] &= bounds[at] + count < bounds[at + 1]
+        transaction, commit, segment = columns
+        return replace(
+            positions,
+            transaction=transaction,
+            commit=commit,
+            segment=segment,
+            by_line=tuple(by_line),
+            follows=None,
+        )
 
     def _check_form(self, positions: Positions, where: Where) -> None:
         """Raise DataError for records in another form than those before them."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from integrator.contracts.change_batch import ChangeBatch, no_changes
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.segment import Segment
 from integrator.contracts.sequence import integ_seq
+from integrator.contracts.streams import Source
 from integrator.decode.contract import Reading
 from integrator.decode.fields import Where
 from integrator.decode.refusal import for_all_lines, report
@@ -42,7 +44,7 @@ class Records:
     image. cap_tstamp: the commit times; None where the begins of transactions say them. fill: which images take values
     of the other one. images: how many rows a record can make: 1 where each image is a record of its own.
     ignored: what else there was in the batch, counted by what it is. database: as schema; None where records do not
-    name it.
+    name it. by_topic: whose names are those of their topics, which need not be those that the source gives.
     """
 
     where: Where
@@ -57,6 +59,7 @@ class Records:
     images: int = 2
     ignored: dict[str, int] = field(default_factory=dict)
     database: pa.Array | None = None
+    by_topic: Mask | None = None
 
     @cached_property
     def letters(self) -> npt.NDArray[np.uint32]:
@@ -173,9 +176,9 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
     found: dict[str, tuple[int, Table]] = {}
     there = np.flatnonzero(firsts >= 0)
     for code in there[np.argsort(firsts[there])].tolist():  # in the order in which records name them
-        database, schema, name = names[code]
+        by_topic, source = names[code]
         try:
-            table = tables.find(schema, name, Place(where.file, int(where.line[firsts[code]])), database)
+            table = tables.find(source, Place(where.file, int(where.line[firsts[code]])), by_topic=by_topic)
         except DataError as error:
             report(for_all_lines(error, where.line[used & (codes == code)]), where.faults)
             continue
@@ -187,7 +190,7 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
 
 
 def _truncated_partitions(
-    truncates: Mask, codes: Ints, names: Sequence[tuple[str, str, str]], tables: SourceTables, ignored: Counter[str]
+    truncates: Mask, codes: Ints, names: Sequence[_Named], tables: SourceTables, ignored: Counter[str]
 ) -> Mask:
     """Return which records truncate a partition, or a partitioned table of which each partition is a table here.
 
@@ -196,8 +199,7 @@ def _truncated_partitions(
     """
     found = np.zeros(len(codes), np.bool_)
     for code in np.unique(codes[truncates]).tolist():
-        database, schema, name = names[code]
-        reason = tables.truncated(schema, name, database)
+        reason = tables.truncated(names[code].source)
         if reason:
             of_code = truncates & (codes == code)
             ignored[reason] += int(of_code.sum())
@@ -205,8 +207,15 @@ def _truncated_partitions(
     return found
 
 
-def _names(records: Records) -> tuple[Ints, list[tuple[str, str, str]]]:
-    """Return of each record which database, schema and table it names, and these; empty where it names none."""
+class _Named(NamedTuple):
+    """A table of the source, empty text where records name none, and whether it is named by a topic."""
+
+    by_topic: bool
+    source: Source
+
+
+def _names(records: Records) -> tuple[Ints, list[_Named]]:
+    """Return of each record which of the names it has, and these."""
     schemas, codes = _coded(records.schema)
     tables, of_table = _coded(records.table)
     codes = codes * len(tables) + of_table
@@ -214,14 +223,22 @@ def _names(records: Records) -> tuple[Ints, list[tuple[str, str, str]]]:
     if records.database is not None:
         databases, of_database = _coded(records.database)
         codes += of_database * (len(schemas) * len(tables))
-    if len(databases) * len(schemas) * len(tables) <= _FEW_NAMES:
-        return codes, list(itertools.product(databases, schemas, tables))
+    every = len(databases) * len(schemas) * len(tables)
+    if records.by_topic is not None:
+        codes += records.by_topic * every
+    if every <= _FEW_NAMES:
+        found = itertools.product((False, True), databases, schemas, tables)
+        return codes, [
+            _Named(by_topic, Source(schema or None, name, base or None)) for by_topic, base, schema, name in found
+        ]
     coded = pa.array(codes).dictionary_encode()
     names = []
     for code in coded.dictionary.to_pylist():
-        rest, table = divmod(code, len(tables))
+        by_topic, rest = divmod(code, every)
+        rest, table = divmod(rest, len(tables))
         database, schema = divmod(rest, len(schemas))
-        names.append((databases[database], schemas[schema], tables[table]))
+        source = Source(schemas[schema] or None, tables[table], databases[database] or None)
+        names.append(_Named(bool(by_topic), source))
     return coded.indices.to_numpy(), names
 
 

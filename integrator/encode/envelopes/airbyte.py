@@ -15,7 +15,6 @@ from integrator.contracts.operations import BEFORE_KEY_UPDATE, DELETE, INSERT, U
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.encode.envelopes.contract import Envelope, image, image_type
-from integrator.formats.contract import Format
 from integrator.formats.records import Arrays
 from integrator.schema import Column, Integer, String, Timestamp
 from integrator.transform.columns import Columns
@@ -33,7 +32,7 @@ _DELETES = (DELETE, BEFORE_KEY_UPDATE)
 """The second: an update of the key is a delete and an insert."""
 
 
-def columns(table: TableRecipe, _channel: str, _fmt: Format) -> tuple[Column, ...]:
+def columns(table: TableRecipe, _channel: str) -> tuple[Column, ...]:
     """Return the columns of the message."""
     return (
         Column("_airbyte_ab_id", String(36, "uuid"), nullable=False),

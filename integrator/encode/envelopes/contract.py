@@ -5,7 +5,7 @@ An envelope is columns of the type tree, structs among them, so that every forma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -14,7 +14,6 @@ from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.engine.arrays import Ints
-from integrator.formats.contract import Format
 from integrator.formats.records import Arrays
 from integrator.schema import Column, Encoded, Struct, Type
 from integrator.transform.columns import Columns
@@ -33,11 +32,12 @@ class Envelope:
     where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
     without value, unless the channel sets otherwise. has_before: it has the before images of updates. image_fields:
     what images have beside the table's fields; image_values: these of change rows. placeholder: what an after image has
-    for a missing value of a type, None where there is nothing for that, and a before image has null; without it,
-    missing values are as the format has them.
+    for a missing value of a type, None where there is nothing for that; without it, missing values are as the format
+    has them. absent: what a before image has, with a placeholder, for a missing value of a type that may not be null;
+    it has null where that may be. required: images have NOT NULL columns as such. version: of Connect's schema.
     """
 
-    columns: Callable[[TableRecipe, str, Format], tuple[Column, ...]]
+    columns: Callable[[TableRecipe, str], tuple[Column, ...]]
     rows: Callable[[Events, ChangeBatch, Columns, TableRecipe, Recipe], Arrays]
     operations: tuple[int, ...]
     split_key_updates: bool
@@ -49,6 +49,9 @@ class Envelope:
     image_fields: tuple[Field, ...] = ()
     image_values: Callable[[ChangeBatch], Arrays] = lambda _changes: {}
     placeholder: Callable[[Type], pa.Scalar | None] | None = None
+    absent: Callable[[Type], pa.Scalar | None] = lambda _kind: None
+    required: bool = False
+    version: int = 0
 
 
 def with_image(table: TableRecipe) -> TableRecipe:
@@ -56,17 +59,16 @@ def with_image(table: TableRecipe) -> TableRecipe:
     return replace(table, fields=(Field(IMAGE, Encoded(), nullable=True), *table.fields))
 
 
-def image_columns(fields: Sequence[Field]) -> tuple[Column, ...]:
-    """Return the columns of a row's image: a value that is not there is null, so each may be null."""
-    return tuple(field.as_column(nullable=True) for field in fields)
+def image_columns(fields: Sequence[Field], *, required: bool) -> tuple[Column, ...]:
+    """Return the columns of a row's image, NOT NULL ones as such where they are `required`."""
+    return tuple(field.as_column(nullable=field.nullable or not required) for field in fields)
 
 
-def image_type(fields: Sequence[Field], name: str = "", present: Container[str] = ()) -> Type:
-    """Return the type of a row's image, in which the fields that are `present` are null only where they may be."""
+def image_type(fields: Sequence[Field], name: str = "", *, required: bool = False) -> Type:
+    """Return the type of a row's image; each column may be null, for the value may not be there, or as `required`."""
     if fields[0].name == IMAGE:
         return fields[0].type
-    listed = (field.as_column(nullable=field.nullable or field.name not in present) for field in fields)
-    return Struct(tuple(listed), name)
+    return Struct(image_columns(fields, required=required), name)
 
 
 def image(columns: Columns, fields: Sequence[Field], places: Ints) -> pa.Array:

@@ -2,11 +2,13 @@
 
 before, after, source, transaction, op (c u d t), ts_ms, ts_us, ts_ns; a delete is followed by a tombstone, an update
 of the key is a delete and a create. The times are those of the commit, not of the sending, so that an event that is
-sent again is the same (I2). A value that the source left out is null in `before`, and in `after` the placeholder of an
-unavailable value, as Debezium has it.
+sent again is the same (I2). As Debezium has it, a value that the source left out is in `after` the placeholder of an
+unavailable value, and in `before` null, or a zero where the column is NOT NULL (Debezium's ValueConverters).
 """
 
 from __future__ import annotations
+
+import decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,10 +18,22 @@ from integrator.contracts.operations import DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
-from integrator.encode.envelopes.contract import Envelope, image, image_type, key_fields, texts
-from integrator.formats.contract import Format
+from integrator.encode.envelopes.contract import Envelope, image, image_type, texts
 from integrator.formats.records import Arrays
-from integrator.schema import Array, Bytes, Column, Integer, String, Struct, Type, arrow_type
+from integrator.schema import (
+    Array,
+    Boolean,
+    Bytes,
+    Column,
+    Decimal,
+    Float,
+    Integer,
+    Interval,
+    String,
+    Struct,
+    Type,
+    arrow_type,
+)
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
 from integrator.transform.table_names import table_names
@@ -44,27 +58,31 @@ _SOURCE = (
 _TRANSACTION = (
     Column("id", String(), nullable=False),
     Column("total_order", Integer(64), nullable=False),
+    Column("data_collection_order", Integer(64), nullable=False),
 )
 _VERSION = "1"
+_NOTHING = {
+    Boolean: False,
+    Float: 0.0,
+    Decimal: decimal.Decimal(0),
+    String: "",
+    Bytes: b"",
+    Interval: pa.MonthDayNano([0, 0, 0]),
+    Array: [],
+}
+"""By type; of others, which are numbers and times, it is 0."""
 
 
-def columns(table: TableRecipe, channel: str, fmt: Format) -> tuple[Column, ...]:
-    """Return the columns of the envelope.
-
-    An after image has a value, or a placeholder, for each column that is NOT NULL. A before image may lack all but the
-    key, so it is a record of its own, except in formats that write a nullable value in another way.
-    """
-    name = ".".join(filter(None, [channel, table.table.schema, table.table.base_name]))
-    if fmt.missing == "refuse":
-        before = after = image_type(table.fields, f"{name}.Value")
-    else:
-        before = image_type(table.fields, f"{name}.Before", {field.name for field in key_fields(table)})
-        after = image_type(table.fields, f"{name}.Value", {field.name for field in table.fields})
+def columns(table: TableRecipe, channel: str) -> tuple[Column, ...]:
+    """Return the columns of the envelope: both images are one type, in the namespace of the envelope's record."""
+    own = [channel, table.table.schema, table.table.base_name]
+    space = table.value_record.rpartition(".")[0] if table.value_record else ".".join(filter(None, own))
+    row = image_type(table.fields, ".".join(filter(None, [space, "Value"])), required=True)
     return (
-        Column("before", before),
-        Column("after", after),
-        Column("source", Struct(_SOURCE, "io.debezium.connector.Source"), nullable=False),
-        Column("transaction", Struct(_TRANSACTION, "event.block")),
+        Column("before", row),
+        Column("after", row),
+        Column("source", Struct(_SOURCE, "io.debezium.connector.Source", 1), nullable=False),
+        Column("transaction", Struct(_TRANSACTION, "event.block", 1)),
         Column("op", String(), nullable=False),
         Column("ts_ms", Integer(64)),
         Column("ts_us", Integer(64)),
@@ -96,7 +114,7 @@ def rows(found: Events, changes: ChangeBatch, of_rows: Columns, table: TableReci
         "before": image(of_rows, table.fields, found.before),
         "after": image(of_rows, table.fields, found.after),
         "source": pa.StructArray.from_arrays([source[name] for name in names], names),
-        "transaction": pa.nulls(size, pa.struct([("id", pa.string()), ("total_order", pa.int64())])),
+        "transaction": pa.nulls(size, arrow_type(Struct(_TRANSACTION))),
         "op": kinds.take(pa.array(found.op)),
         **stamps,
     }
@@ -116,6 +134,13 @@ def placeholder(kind: Type) -> pa.Scalar | None:
     return None
 
 
+def absent(kind: Type) -> pa.Scalar | None:
+    """Return what Debezium has for a value that is not there and may not be null: nothing, or zero, of its type."""
+    if isinstance(kind, Struct):
+        return None
+    return pa.scalar(_NOTHING.get(type(kind), 0), arrow_type(kind))
+
+
 ENVELOPE = Envelope(
     columns,
     rows,
@@ -125,4 +150,7 @@ ENVELOPE = Envelope(
     format="SCHEMA_PAYLOAD",
     tombstones=True,
     placeholder=placeholder,
+    absent=absent,
+    required=True,
+    version=2,
 )

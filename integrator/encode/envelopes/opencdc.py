@@ -15,7 +15,6 @@ from integrator.contracts.operations import DELETE, INSERT, UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.envelopes.contract import Envelope, image, image_type, key_fields, texts
-from integrator.formats.contract import Format
 from integrator.formats.records import Arrays
 from integrator.schema import Bytes, Column, String, Struct
 from integrator.transform.columns import Columns
@@ -27,7 +26,7 @@ _METADATA = ("opencdc.collection", "opencdc.createdAt", "opencdc.version")
 _VERSION = "v1"
 
 
-def columns(table: TableRecipe, _channel: str, _fmt: Format) -> tuple[Column, ...]:
+def columns(table: TableRecipe, _channel: str) -> tuple[Column, ...]:
     """Return the columns of the record."""
     whole = image_type(table.fields)
     key = Struct(tuple(field.as_column(nullable=True) for field in key_fields(table)))

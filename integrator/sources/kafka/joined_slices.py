@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.contract import File, Reading
 from integrator.decode.lines.joined import MOST_BYTES, Joint, together
-from integrator.decode.lines.lines import Lines
+from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.engine.arrays import Ints
 from integrator.errors import DataError, Fault, Place
 from integrator.sources.kafka.slice_file import SliceFile, check_same
@@ -46,7 +46,9 @@ class JoinedSlices(File):
         lengths = np.array([one.range.end - one.range.begin for one in self.slices])
         return Joint(np.cumsum(lengths) - lengths + 1, tuple(str(one.stream) for one in self.slices))
 
-    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None, keys: str = "") -> Iterator[Lines]:
+    def lines(
+        self, reading: Reading, repeated: tuple[str, str] | None = None, keys: RecordKeys | None = None
+    ) -> Iterator[Lines]:
         """Yield the values all at once.
 
         Raises DataError where one is not UTF-8, for the error has to name its range, and where each range is to be read

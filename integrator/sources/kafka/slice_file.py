@@ -15,7 +15,7 @@ from integrator.contracts.sequence import hexadecimal
 from integrator.decode.contract import File, Reading
 from integrator.decode.encodings.encoded import Shape
 from integrator.decode.lines.files import MOST_BYTES
-from integrator.decode.lines.lines import Lines
+from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.decode.lines.reading import LineReading
 from integrator.decode.lines.repeated import RepeatedMember
 from integrator.engine.arrays import Ints
@@ -23,13 +23,15 @@ from integrator.errors import EnvironmentFault
 from integrator.librdkafka.blocks import Block, joined
 from integrator.librdkafka.cluster import cluster_of
 from integrator.librdkafka.consumer import Consumer
-from integrator.librdkafka.fetching import Range
+from integrator.librdkafka.fetching import Range, ReadFault
 from integrator.sources.kafka import faults
 from integrator.sources.kafka.block_lines import TopicEncoding, Wanted, begin_of, block_lines
 from integrator.sources.kafka.ranges import Stream
 
 _FIRST = 100
 """Offsets that are looked at first for a record, to recognize its dialect."""
+_BEFORE = 8
+"""Offsets in which the record before a range is looked for: marks of transactions have offsets, too."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ class SliceFile(File):
                     return found[: max(least, found.index(b"\n") + 1 if b"\n" in found else 0)]
         return b""
 
-    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None, keys: str = "") -> Iterator[Lines]:
+    def lines(
+        self, reading: Reading, repeated: tuple[str, str] | None = None, keys: RecordKeys | None = None
+    ) -> Iterator[Lines]:
         """Yield the records, in blocks, or all at once where that is asked for.
 
         Raises EnvironmentFault where records are not there, or the topic has become another one meanwhile.
@@ -77,8 +81,12 @@ class SliceFile(File):
                     "and the dialect reads them at once; choose a dialect that does not"
                 )
             blocks = iter([joined(every)])
+        before: Block | None = None
         for block in blocks:
-            yield block_lines(block, place, wanted, self.encoding, how)
+            if before is None and keys is not None and keys.deletes is not None and block.nulls[0]:
+                before = self._before()
+            yield block_lines(block, place, replace(wanted, before=before), self.encoding, how)
+            before = block.record(len(block) - 1)
 
     def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
         """Yield values as they came: those at these offsets, which ascend.
@@ -140,6 +148,19 @@ class SliceFile(File):
             with faults.explained(self._brokers):
                 yield from consumer.read(wanted, headers=headers)
             check_same(self.properties, [self.stream])
+
+    def _before(self) -> Block | None:
+        """Return the record before the range, which only says what its first record repeats; None where it is gone."""
+        wanted = replace(self.range, begin=max(self.range.begin - _BEFORE, 0), end=self.range.begin)
+        found = list[Block]()
+        with faults.explained(self._brokers), contextlib.closing(Consumer(self.properties)) as consumer:
+            try:
+                found += consumer.read(wanted)
+            except ReadFault as fault:
+                if fault.reason != "overtaken":
+                    raise
+                found += consumer.read(replace(wanted, begin=fault.low))
+        return found[-1].record(len(found[-1]) - 1) if found else None
 
     def _brokers(self) -> str:
         return self.properties["bootstrap.servers"]

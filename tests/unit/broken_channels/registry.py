@@ -81,7 +81,7 @@ CASES = [
             ("shop.{hvr_tbl_name}", "shop"),
             more("{action: Integrate, ValueSubjectStrategy: TopicNameStrategy}"),
         ],
-        "11: $.locations.kaf.Kafka_Schema_Registry: the value schemas of tables customers, orders, items and 3 more would share the subject shop-value; give th…own, or use TopicRecordNameStrategy",
+        "11: $.locations.kaf.Kafka_Schema_Registry: the value schemas of tables customers, orders, items and 3 more would share the subject shop-value; give them topics or record names…, or use TopicRecordNameStrategy",
         ("TopicNameStrategy", "TopicRecordNameStrategy"),
     ),
     broken(
