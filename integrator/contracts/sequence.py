@@ -61,6 +61,14 @@ def hexadecimal(values: Words, width: int) -> pa.Array:
     return of_width(digits)
 
 
+def row_numbers(positions: pa.Array) -> Ints:
+    """Return the number of each row in its transaction, given hvr_integ_seq."""
+    begin, width = sum(SEQUENCE_WIDTHS) + 2 - SEQUENCE_WIDTHS[2], SEQUENCE_WIDTHS[2]
+    digits = flat(positions)[0].reshape(len(positions), -1)[:, begin:].astype(np.int64)
+    values = np.where(digits > ord("9"), digits - ord("A") + 10, digits - ord("0"))
+    return np.asarray(values @ (16 ** np.arange(width)[::-1]), np.int64)
+
+
 def integ_seq(commit: pa.Array, transaction: pa.Array, row: Ints) -> pa.Array:
     """Join the segments of hvr_integ_seq: hex text of a commit (20) and a transaction (16), and row numbers.
 

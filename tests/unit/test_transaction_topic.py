@@ -194,3 +194,19 @@ def test_where_transactions_are_not_known_their_topic_is_refused(dialect, kafka,
     with pytest.raises(ConfigurationError) as raised:
         recipe(tmp_path, actions, dialect, kafka)
     assert f"$.locations.kaf.Transaction_Topic: {expected}" in str(raised.value)
+
+
+def test_each_event_names_its_transaction_and_ascends_in_it(tmp_path):
+    lines = [begin(16, 1), insert("t", 1, v="a"), update(2, key=1), insert("u", 1), commit(16, 1)]
+    path = wal2json(tmp_path, "a.jsonl", *lines)
+    events = [
+        json.loads(one.value)
+        for one in pure.messages(recipe(tmp_path), path)
+        if one.value and one.topic != "shop.transaction"
+    ]
+    [(_, first), _] = cycle(recipe(tmp_path), Checkpoint(), path)[0]
+    assert {one["transaction"]["id"] for one in events} == {json.loads(first)["id"]}
+    orders = [one["transaction"]["total_order"] for one in sorted(events, key=lambda one: one["source"]["sequence"])]
+    assert orders == [1, 2, 3, 4]
+    without = pure.messages(recipe(tmp_path, kafka=""), path)
+    assert {json.loads(one.value)["transaction"] for one in without if one.value} == {None}
