@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from integrator.channel.reader import Path_
 from integrator.contracts.operations import TRUNCATE
@@ -74,8 +74,17 @@ def _place(scope: ChannelScope, action: int | None) -> Path_:
     return ("locations", scope.kafka, "Kafka_Default_Topic") if action is None else ("actions", action, "Topic")
 
 
-def check_row_topics(scope: ChannelScope, tables: Iterable[TableRecipe], strategies: Strategies) -> None:
+NO_RECORD = (
+    "a cycle is recorded at a topic, and rows name all topics of the channel: name one for rejected lines, "
+    "errors: {deadletterqueue.topic.name: …}"
+)
+
+
+def check_row_topics(scope: ChannelScope, tables: Sequence[TableRecipe], strategies: Strategies) -> None:
     """Add a problem for each table whose rows name their topics, where something needs to know these before."""
+    known = (scope.channel.errors.topic, scope.location.Dead_Letter_Topic, scope.location.Transaction_Topic)
+    if scope.channel.delivery == "exactly_once" and all(table.message_topic for table in tables) and not any(known):
+        scope.problems.add(("delivery",), NO_RECORD)
     for table in tables:
         if not table.message_topic:
             continue

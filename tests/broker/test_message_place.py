@@ -16,7 +16,8 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
 DDL = "create table t(id int primary key, region int, n int);"
 PARTITIONS = 6
 FILES, ROWS = 8, 200
-COMMIT = datetime.datetime(2026, 3, 1, 12, 0, tzinfo=datetime.timezone.utc)
+COMMIT = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) - datetime.timedelta(hours=2)
+"""Not long ago: a topic deletes what is older than its retention.ms."""
 
 
 def channel(directory, broker, topic, integrate, *actions, more=""):

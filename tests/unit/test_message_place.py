@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from integrator import plan
 from integrator.contracts.outgoing import MessageHeaders, Messages
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.producer_client import ProducerClient
@@ -297,3 +298,13 @@ def test_only_inserts_of_an_outbox_are_events(tmp_path):
 def test_an_update_of_an_outbox_is_an_error_where_the_channel_says_so(tmp_path):
     with pytest.raises(DataError, match=r":3: table t: an update of an outbox, whose rows are events; leave it as"):
         routed(tmp_path, "'event.{v}'", *CHANGES, more=", Outbox: FATAL")
+
+
+def test_a_cycle_needs_a_topic_that_is_known_to_be_recorded_at(tmp_path):
+    channel = tmp_path / "channel.yaml"
+    pure.recipe(tmp_path, DDL, "  - {action: Integrate, Topic: '{v}'}\n")
+    channel.write_text(channel.read_text() + "delivery: exactly_once\n")
+    with pytest.raises(ConfigurationError, match=r"\$.delivery: a cycle is recorded at a topic, and rows name all"):
+        plan.build(str(channel), "UTC")
+    channel.write_text(channel.read_text() + "errors: {tolerance: all, deadletterqueue.topic.name: dead}\n")
+    assert plan.build(str(channel), "UTC").topics == ("dead",)
