@@ -122,8 +122,8 @@ def _values(recipe: Recipe, found: Transactions, at: Ints, is_end: Mask) -> dict
     """Return the columns of messages: of the transactions at these places, of their begins or ends."""
     rows, of_begin = pa.array(at, mask=~is_end), pa.array(at)
     places, sizes = found.counts["integ_seq"].combine_chunks(), found.counts["rank"].combine_chunks()
-    first = pc.index_in(found.place, places)
-    bounds = np.append(np.asarray(first, np.int64), len(places))
+    codes = np.asarray(places.dictionary_encode().indices, np.int64)
+    bounds = np.append(np.flatnonzero(np.diff(codes, prepend=-1)), len(places))
     named = places_of_tables(recipe)
     collections = pa.StructArray.from_arrays(
         [pa.array([named[one] for one in found.counts["table"].to_pylist()], pa.string()), sizes],

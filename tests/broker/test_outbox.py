@@ -176,17 +176,16 @@ def test_the_events_of_an_outbox_are_event_routers(debezium, integrate_once, tmp
 
 
 def test_json_that_is_expanded_is_the_same_json(debezium, integrate_once, tmp_path):
-    """Docs list the difference: Debezium writes the JSON anew, and text that is no object or list as text in quotes."""
+    """Docs list the difference: Debezium writes the JSON anew, and what it cannot expand as text in quotes."""
     channel = imported(debezium, tmp_path, "expanded", "same")
     integrate_once(channel)
     theirs, ours = (debezium.routed(name) for name in ("expanded", "same"))
     assert [(*one[:3], *one[4:]) for one in ours] == [(*one[:3], *one[4:]) for one in theirs]
     for our, their in zip(ours, theirs, strict=True):
         expected = None if their[3] is None else json.loads(their[3])
-        found = None if our[3] is None else json.loads(our[3])
-        if isinstance(found, str):
+        if isinstance(expected, str):  # EventRouter could not expand it
             expected = json.loads(expected)
-        assert found == expected
+        assert (None if our[3] is None else json.loads(our[3])) == expected
 
 
 def number_of(transaction):

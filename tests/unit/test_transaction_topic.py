@@ -110,6 +110,19 @@ def test_each_transaction_has_a_begin_and_an_end_with_its_rows(tmp_path):
     assert after.deferred == b""
 
 
+@pytest.mark.parametrize("tables", ["uuu", "ttu", "utu", "tut", "t", "utuututtu"])
+def test_each_transaction_has_its_own_counts(tables, tmp_path):
+    """Transactions with one row of some tables each, one with rows of all, one with one."""
+    lines, expected = [], []
+    for number, rows in enumerate([*tables, tables, "u"], 1):
+        added = [insert(table, 100 * number + place) for place, table in enumerate(rows)]
+        lines += [begin(16 * number, number), *added, commit(16 * number, number)]
+        counts = {f"shop.{table}": rows.count(table) for table in sorted(set(rows))}
+        expected += [("BEGIN", 16 * number, None, {}), ("END", 16 * number, len(rows), counts)]
+    messages, _ = cycle(recipe(tmp_path), Checkpoint(), wal2json(tmp_path, "a.jsonl", *lines))
+    assert shown(messages) == expected
+
+
 def test_a_transaction_over_files_tasks_and_cycles_is_counted_as_one(tmp_path):
     made = recipe(tmp_path)
     first = wal2json(tmp_path, "a.jsonl", begin(16, 1), insert("t", 1, v="a"))

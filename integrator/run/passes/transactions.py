@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,6 +36,8 @@ from integrator.encode.transactions import Transactions, fragments_of, recipe_of
 from integrator.errors import DataError
 
 _GROUP = ["integ_seq", "table"]
+_NONE = -1
+"""No commit time."""
 _SUMS = [("rank", "sum"), ("cap_tstamp", "max")]
 
 
@@ -125,9 +128,11 @@ def _found(rows: pa.Table) -> Transactions:
     counts = _summed(of(COUNTED).select([*_GROUP, "rank", "cap_tstamp"])).sort_by(
         [(one, "ascending") for one in _GROUP]
     )
-    stamps = counts.group_by(["integ_seq"], use_threads=False).aggregate([("cap_tstamp", "max")])
-    place = stamps["integ_seq"].combine_chunks()
-    stamp = stamps["cap_tstamp_max"].combine_chunks()
+    coded = counts["integ_seq"].combine_chunks().dictionary_encode()  # in the order of places, as its values come
+    place, first = coded.dictionary, np.flatnonzero(np.diff(np.asarray(coded.indices, np.int64), prepend=-1))
+    known = np.asarray(pc.fill_null(counts["cap_tstamp"].combine_chunks(), _NONE), np.int64)
+    latest = np.maximum.reduceat(known, first) if len(first) else known
+    stamp = pa.array(latest, mask=latest == _NONE)
     begun, ended = (mask(pc.is_in(place, of(op)["integ_seq"].combine_chunks())) for op in (BEGUN, ENDED))
     found = Transactions(place, stamp, ~begun, ended, counts)
     lacking = place.filter(pc.is_null(stamp))
