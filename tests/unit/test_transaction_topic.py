@@ -1,15 +1,20 @@
 """Transaction_Topic: a message at the begin and at the end of each transaction, with the rows that were sent of it."""
 
+import io
 import json
 from dataclasses import replace
 
+import fastavro
 import pyarrow as pa
 import pytest
 
 from integrator.contracts.fragments import COUNTED, FILE_SUMMARY, Checkpoint, FileSummary, to_deferred
+from integrator.contracts.message_format import SchemaId
 from integrator.deliver.bundle import Bundler
+from integrator.encode.messages import registered_schemas
 from integrator.encode.transactions import recipe_of
 from integrator.errors import ConfigurationError
+from integrator.plan.registry import registrations
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.transactions import merged
 from integrator.sources.files.reader import FileReader, slice_of
@@ -223,3 +228,34 @@ def test_each_event_names_its_transaction_and_ascends_in_it(tmp_path):
     assert orders == [1, 2, 3, 4]
     without = pure.messages(recipe(tmp_path, kafka=""), path)
     assert {json.loads(one.value)["transaction"] for one in without if one.value} == {None}
+
+
+REGISTRY = ', Kafka_Schema_Registry: "http://localhost:1"'
+
+
+def test_with_a_registry_messages_have_schemas_of_debeziums_names(tmp_path):
+    actions = "  - {action: Integrate, ValueSubjectStrategy: TopicNameStrategy}\n"
+    built = pure.recipe(tmp_path, DDL, actions, dialect="wal2json", kafka=TOPIC + REGISTRY + ", Missing_Values: NULL")
+    schemas = {one.part: json.loads(one.text) for one in registered_schemas(recipe_of(built))}
+    assert {part: one["name"] for part, one in schemas.items()} == {
+        "value": "TransactionMetadataValue",
+        "key": "TransactionMetadataKey",
+    }
+    assert {one["namespace"] for one in schemas.values()} == {"io.debezium.connector.common"}
+    made = replace(built, transactions=replace(built.transactions, value_id=SchemaId(7), key_id=SchemaId(8)))
+    path = wal2json(tmp_path, "a.jsonl", begin(16, 1), insert("u", 1), commit(16, 1))
+    messages, _ = cycle(made, Checkpoint(), path)
+    parsed = {part: fastavro.parse_schema(one) for part, one in schemas.items()}
+    found = []
+    for key, value in messages:
+        assert (key[:5], value[:5]) == (b"\0\0\0\0\x08", b"\0\0\0\0\x07")
+        read = fastavro.schemaless_reader(io.BytesIO(value[5:]), parsed["value"], None)
+        assert fastavro.schemaless_reader(io.BytesIO(key[5:]), parsed["key"], None) == {"id": read["id"]}
+        found.append((read["status"], read["event_count"], read["data_collections"]))
+    assert found == [("BEGIN", None, None), ("END", 1, [{"data_collection": "shop.u", "event_count": 1}])]
+    subjects = [one.subject for one in registrations(made, plan_strategies(made))]
+    assert {"shop.transaction-key", "shop.transaction-value"} < set(subjects)
+
+
+def plan_strategies(made):
+    return {(table.table.name, part): "TopicNameStrategy" for table in made.tables for part in ("key", "value")}
