@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -130,7 +130,8 @@ class Column:
     """A column of a table or of a message.
 
     masked: its values are not sent as they are, and are in no log and no error. any_case: records may have its name in
-    other case, for its database writes it in capitals, and the definition as its author did.
+    other case, for its database writes it in capitals, and the definition as its author did. default: what the database
+    has where an insert says nothing, where it is a constant; it is no part of what the column is.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Column:
     nullable: bool = True
     masked: bool = False
     any_case: bool = False
+    default: Any = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from integrator.contracts.message_format import SchemaId
 from integrator.contracts.operations import (
@@ -22,9 +22,9 @@ class Field:
     """A column of the messages: its name and type there, and where its value comes from.
 
     `source` is the table column to take; `expression` is evaluated instead where there is one; `soft_delete` fields are
-    computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for.
-    operations: those for whose rows the expression is evaluated; all where there are none. lossy: its type cannot hold
-    all that the source's can, and values are coerced.
+    computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for,
+    and default that one's. operations: those for whose rows the expression is evaluated; all where there are none.
+    lossy: its type cannot hold all that the source's can, and values are coerced.
     """
 
     name: str
@@ -37,10 +37,11 @@ class Field:
     column: str | None = None
     operations: tuple[int, ...] = ()
     lossy: bool = False
+    default: Any = None
 
     def as_column(self, *, nullable: bool) -> Column:
         """Return the field as a column, null allowed or not."""
-        return Column(self.name, self.type, nullable)
+        return Column(self.name, self.type, nullable, default=self.default)
 
 
 @dataclass(frozen=True)

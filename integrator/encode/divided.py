@@ -128,7 +128,8 @@ def _absent(table: TableRecipe, channel: Recipe) -> dict[str, pa.Scalar | None]:
     if envelope is None or not envelope.required:
         return {}
     needed = {field.source: None for field in table.fields if field.source and not field.nullable}
-    return needed | {one.name: envelope.absent(one.type) for one in _as_they_are(table) if one.name in needed}
+    plain = (one for one in _as_they_are(table) if one.name in needed)
+    return needed | {one.name: envelope.absent(one.type, one.default) for one in plain}
 
 
 def _as_they_are(table: TableRecipe) -> list[Column]:

@@ -190,11 +190,12 @@ class RowMaker:
             gone = missing.get(field.name)
             if gone is None or envelope.placeholder is None:
                 continue
-            of_before = (envelope.absent, gone & before & (envelope.required and not field.nullable))
-            for stands_for, which in ((envelope.placeholder, gone & after), of_before):
+            required = envelope.required and not field.nullable
+            for is_after, which in ((True, gone & after), (False, gone & before & required)):
                 if not which.any():
                     continue
-                stands = stands_for(field.type)
+                absent = envelope.absent(field.type, field.default)
+                stands = envelope.placeholder(field.type) if is_after else absent
                 if stands is None:
                     raise self._no_placeholder(changes, field.name, int(np.flatnonzero(which)[0]))
                 result[field.name] = pc.if_else(pa.array(which), stands, result[field.name])

@@ -9,6 +9,7 @@ Debezium's. How values are written is in `avro_values`.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from dataclasses import replace
@@ -113,9 +114,28 @@ def _field(column: Column, record: str, options: Options, names: _Names) -> dict
     kind = _schema(column.type, f"{record}_{column.name}", options, names)
     if column.nullable:
         return {"name": column.name, "type": ["null", kind], "default": None}
-    field = {"name": column.name, "type": kind}
-    zero = _zero(column.type, options) if options.zeros else None
-    return field if zero is None else field | {"default": zero}
+    if options.zeros:
+        default = _zero(column.type, options)
+    else:
+        default = _default(column, options)
+        kind = kind if default is None else _with_default(kind, default)
+    return {"name": column.name, "type": kind} | ({} if default is None else {"default": default})
+
+
+def _default(column: Column, options: Options) -> Any:
+    """Return the default of a column as Avro has it: bytes are text of their characters."""
+    default = connect.default_of(column, replace(options, decimals="BASE64"))
+    if default is not None and isinstance(column.type, schema.Decimal):
+        return base64.b64decode(default).decode("latin-1")
+    return default
+
+
+def _with_default(kind: Any, default: Any) -> dict[str, Any]:
+    """Return a type with Connect's default, at the place where AvroData has it."""
+    members = kind if isinstance(kind, dict) else {"type": kind}
+    after = ("connect.name", "connect.type", "logicalType")
+    before = {name: value for name, value in members.items() if name not in after}
+    return before | {"connect.default": default} | {name: members[name] for name in after if name in members}
 
 
 def _schema(kind: Type, name: str, options: Options, names: _Names) -> Any:
@@ -210,8 +230,9 @@ def name_refusal(name: str) -> str | None:
 
 def record_refusal(name: str) -> str | None:
     """Return why no record can have this name, which may have dots, or None."""
-    if name in RESERVED:
-        return f"{name} is a type of Avro's; give another (BaseName)"
+    own = name.rpartition(".")[2]
+    if own in RESERVED:
+        return f"{own} is a type of Avro's; give another (BaseName)"
     return next(filter(None, map(name_refusal, name.split("."))), None)
 
 

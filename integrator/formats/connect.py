@@ -9,6 +9,7 @@ calls all of them, and the text of uuid, json and enum columns, as Debezium does
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ from integrator.contracts.message_format import Options
 from integrator.formats import json_text
 from integrator.formats.json_object import Value
 from integrator.formats.records import InvalidValue
-from integrator.schema import Type
+from integrator.schema import Column, Type
 
 DATA = "org.apache.kafka.connect.data."
 TIME = "io.debezium.time."
@@ -103,10 +104,29 @@ def schema_of(kind: Type, optional: bool, options: Options) -> dict[str, Any]:
 
 def struct_schema(struct: schema.Struct, options: Options, *, optional: bool = False) -> dict[str, Any]:
     """Return the schema of a struct."""
-    fields = [{**schema_of(c.type, c.nullable, options), "field": c.name} for c in struct.fields]
+    fields = [
+        {**schema_of(c.type, c.nullable, options), **_default(c, options), "field": c.name} for c in struct.fields
+    ]
     written: dict[str, Any] = {"type": "struct", "fields": fields, "optional": optional}
     written |= {"name": struct.name} if struct.name else {}
     return written | ({"version": struct.version} if struct.version else {})
+
+
+def default_of(column: Column, options: Options) -> Any:
+    """Return the default of a column as JsonConverter writes it; None where the schema has none."""
+    if options.zeros or column.nullable or column.default is None:
+        return None
+    value = _value(column.type, options)
+    try:
+        text = value.encode(pa.array([column.default], schema.arrow_type(column.type)))[0].as_py()
+    except InvalidValue:
+        return None
+    return json.loads(f'"{text}"' if value.quoted else text)
+
+
+def _default(column: Column, options: Options) -> dict[str, Any]:
+    value = default_of(column, options)
+    return {} if value is None else {"default": value}
 
 
 def leaf(options: Options) -> Any:

@@ -49,8 +49,10 @@ def _object(struct: schema.Struct, options: Options) -> dict[str, Any]:
     properties = {}
     for index, column in enumerate(struct.fields):
         written = _schema(column.type, options)
+        default = connect.default_of(column, options)
         if column.nullable:
             written = {"oneOf": [{"type": "null"}, written]}
+        written |= {} if default is None else {"default": default}
         properties[column.name] = {**written, "connect.index": index}
     head: dict[str, Any] = {"type": "object"} | ({"title": struct.name} if struct.name else {})
     head |= {"connect.version": struct.version} if struct.version else {}

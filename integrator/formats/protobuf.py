@@ -12,6 +12,7 @@ is never given to another field. How values are written is in `protobuf_values`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from integrator import schema
@@ -30,6 +31,9 @@ _IMPORTS = {
     "google.protobuf.Timestamp": "google/protobuf/timestamp.proto",
 }
 _META = "confluent/meta.proto"
+_HIDING = {"confluent", "google"}
+"""Parts of a package that hide the packages of these names, which are then named from the outermost on."""
+_IMPORTED = re.compile(r"(?<![\w.])((?:confluent|google)\.)")
 
 
 def schema_text(name: str, columns: Columns, options: Options) -> str:
@@ -37,6 +41,8 @@ def schema_text(name: str, columns: Columns, options: Options) -> str:
     imports: set[str] = set()
     package, _, message = name.rpartition(".")
     body = list(_message(message, columns, options, 0, imports))
+    if _HIDING.intersection(package.split(".")):
+        body = [_IMPORTED.sub(r".\1", line) for line in body]
     imported = "".join(f'import "{file}";\n' for file in sorted(imports))
     head = (f"package {package};\n\n" if package else "") + (imported + "\n" if imported else "")
     return 'syntax = "proto3";\n\n' + head + "\n".join(body) + "\n"

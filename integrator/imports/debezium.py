@@ -166,7 +166,7 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     topics = Topics(tuple(filter(None, (prefix, names))), config.get("topic.delimiter", default="."))
     topics.routers = chain.routers
     debezium_delivery.import_delivery(config, topics.take(tables, draft), draft)
-    debezium_records.import_records(config, topics, tables, draft, flat=chain.flat)
+    debezium_records.import_records(config, topics, tables, draft, chain)
     debezium_records.import_field_names(config, tables, draft)
     for name in config.rest():
         debezium_reasons.report(name, config.values[name], draft.report)

@@ -27,7 +27,7 @@ def import_format(config: Config, chain: Chain, tables: Tables, draft: Draft) ->
     """Set the format of values and keys."""
     value, key = converters.of(config, "value", draft), converters.of(config, "key", draft)
     of_file: dict[str, Any] = {}
-    alone = chain.extracted.get("value", "")
+    alone = chain.names.get("ExtractField$Value", "")
     has_schema = converters.has_schemas(config, "value", value)
     if chain.is_json and value == "JsonConverter" and not has_schema:
         value = "StringConverter"  # which writes the same: JSON is text
@@ -48,7 +48,7 @@ def import_format(config: Config, chain: Chain, tables: Tables, draft: Draft) ->
     if of_file:
         draft.add_action("FileFormat", **of_file)
     converters.take_headers(config, draft)
-    keys.import_message_keys(config, chain.extracted.get("key", ""), key, tables, draft)
+    keys.import_message_keys(config, chain.names.get("ExtractField$Key", ""), key, tables, draft)
     converters.report_keys(config, draft)
     if not of_file.keys() & set(converters.LONE.values()):
         _take_values(config, value, chain, tables, draft)

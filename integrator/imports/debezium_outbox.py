@@ -36,7 +36,7 @@ _NEGATIVE = "2147483647"
 
 
 def import_outbox(key: str, given: Mapping[str, str], tables: Tables, draft: Draft) -> dict[str, str]:
-    """Add the actions for the events of an outbox; return the column that is the key, and that which is the value."""
+    """Add the actions for the events of an outbox; return what of them is key and value, as ExtractField would be."""
     columns = {
         "key": given.get("table.field.event.key", "aggregateid"),
         "value": given.get("table.field.payload", "payload"),
@@ -71,7 +71,7 @@ def import_outbox(key: str, given: Mapping[str, str], tables: Tables, draft: Dra
             draft.report.ignore(f"{key}.{name}", _OTHERS.get(name, "there is no tracing"))
         elif name not in _KNOWN:
             draft.report.todo(f"{key}.{name} is not followed: no counterpart is known")
-    return columns
+    return {f"ExtractField${part.capitalize()}": column for part, column in columns.items()}
 
 
 def _topic(key: str, given: Mapping[str, str], route: str, draft: Draft) -> str:

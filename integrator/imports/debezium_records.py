@@ -14,6 +14,7 @@ from integrator.formats.keys import KEYS
 from integrator.imports.connect_file import Config
 from integrator.imports.debezium_tables import Tables
 from integrator.imports.debezium_topics import Topics
+from integrator.imports.debezium_transforms import Chain
 from integrator.imports.draft import Draft
 
 _BINARY = ("AVRO", "PROTOBUF")
@@ -24,8 +25,8 @@ _UNNAMED = (
 _HEX = 0x100
 
 
-def import_records(config: Config, topics: Topics, tables: Tables, draft: Draft, *, flat: bool) -> None:
-    """Name records and fields as the connector does. flat: values are rows without an envelope."""
+def import_records(config: Config, topics: Topics, tables: Tables, draft: Draft, chain: Chain) -> None:
+    """Name records as the connector does, and its transforms."""
     mode = _mode(config, "schema.name.adjustment.mode", "none", tables, draft)
     space, others = topics.spaces(tables, adjuster(mode))
     names = dict.fromkeys((table.name for table in tables.tables), space) | dict(others)
@@ -36,15 +37,16 @@ def import_records(config: Config, topics: Topics, tables: Tables, draft: Draft,
         return
     keyed = {table: KEYS[_serializer(table, draft)].record is not None for table in [*names, ""]}
     if kind or any(one.get("JsonMode") == "SCHEMA_PAYLOAD" for one in draft.actions):
-        value = "Value" if flat else "Envelope"
-        draft.add_action("Integrate", ValueRecordName=f"{space}.{value}")
-        for table, other in others:
+        value, given = "Value" if chain.flat else "Envelope", chain.names.get("SetSchemaMetadata$Value")
+        draft.add_action("Integrate", ValueRecordName=given or f"{space}.{value}")
+        for table, other in () if given else others:
             draft.add_action("Integrate", group="KAFKA", table=table, ValueRecordName=f"{other}.{value}")
+    given = chain.names.get("SetSchemaMetadata$Key")
     if all(keyed.values()):
-        draft.add_action("Integrate", KeyRecordName=f"{space}.Key")
+        draft.add_action("Integrate", KeyRecordName=given or f"{space}.Key")
     for table, own in names.items():
-        if keyed[table] and (own != space or not all(keyed.values())):
-            draft.add_action("Integrate", group="KAFKA", table=table, KeyRecordName=f"{own}.Key")
+        if keyed[table] and ((own != space and not given) or not all(keyed.values())):
+            draft.add_action("Integrate", group="KAFKA", table=table, KeyRecordName=given or f"{own}.Key")
 
 
 def import_field_names(config: Config, tables: Tables, draft: Draft) -> None:

@@ -44,13 +44,14 @@ _UNIQUE = (
 class Chain:
     """What the transforms say of the whole channel. flat: rows without envelope.
 
-    extracted: the field that alone is the key, or the value. deletes: whether flattened rows are sent of deletes.
-    is_outbox: rows are the events of an outbox; is_json: and what they have is JSON.
+    names: by transform, the field that alone is the key, or the value (ExtractField), and what the schema of keys, or
+    of values, is called (SetSchemaMetadata). deletes: whether flattened rows are sent of deletes. is_outbox: rows are
+    the events of an outbox; is_json: and what they have is JSON.
     """
 
     flat: bool
     routers: list[Router]
-    extracted: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     deletes: bool = False
     is_outbox: bool = False
     is_json: bool = False
@@ -76,12 +77,12 @@ def import_transforms(
                 _take_key(key, _names(given.get("fields", "")), tables, draft)
             case "EventRouter":
                 chain.flat, chain.is_outbox = True, True
-                chain.extracted = debezium_outbox.import_outbox(key, given, tables, draft)
+                chain.names |= debezium_outbox.import_outbox(key, given, tables, draft)
                 chain.is_json = given.get("table.expand.json.payload", "").lower() == "true"
             case "PartitionRouting":
                 debezium_outbox.import_partitions(key, given, tables, draft)
-            case "ExtractField$Key" | "ExtractField$Value":
-                chain.extracted[kind.rpartition("$")[2].lower()] = given.get("field", "")
+            case "ExtractField$Key" | "ExtractField$Value" | "SetSchemaMetadata$Key" | "SetSchemaMetadata$Value":
+                chain.names[kind] = given.get("field", given.get("schema.name", ""))
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value" if chain.flat:
                 _take_fields(kind, key, given, tables, draft)
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value":
@@ -91,7 +92,7 @@ def import_transforms(
             case _:
                 short = kind.partition("$")[0]
                 draft.report.todo(f"{key} ({kind}) is not followed: {_NONE.get(short, _UNKNOWN)}")
-        if predicate and not kind.endswith("Router"):
+        if predicate and kind not in ("RegexRouter", "ByLogicalTableRouter"):
             draft.report.differ("the transform holds for all messages here, whatever its predicate", key)
     config.get("predicates")
     return chain

@@ -25,7 +25,7 @@ _REGISTRY = "use Schema_Registry: {{{}: …}} of the Kafka location"
 _CONNECT = {
     "key.converter": FORMATS,
     "value.converter": FORMATS,
-    "header.converter": "use MessageHeaders of Integrate",
+    "header.converter": "use MessageHeaders and MessageHeaderSerializer of Integrate",
     "key.converter.schemas.enable": "use MessageKeySerializer of Integrate: CONNECT_SCHEMA or CONNECT_PAYLOAD",
     "value.converter.schemas.enable": "use FileFormat Json: true with JsonMode SCHEMA_PAYLOAD or PAYLOAD",
     "decimal.format": "use Json_Decimals of the Kafka location",
@@ -66,6 +66,8 @@ _DEBEZIUM = {
     "table.exclude.list": _OWN_TABLES,
     "column.exclude.list": "use ColumnProperties with Absent: true",
     "column.mask.hash": "use ColumnProperties with CaptureExpression: \"sql: encode(sha256(COLUMN), 'hex')\"",
+    "schema.name.adjustment.mode": "use ValueRecordName and KeyRecordName of Integrate",
+    "field.name.adjustment.mode": "use ColumnProperties with BaseName",
     "message.key.columns": "use MessageKey of Integrate, or ColumnProperties with Key: true",
     "tombstones.on.delete": "use OnDeleteSendTombstone of Integrate",
     "provide.transaction.metadata": "use Transaction_Topic of the Kafka location",

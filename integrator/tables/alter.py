@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import Token
 
+from integrator.tables import constants
 from integrator.tables.cursor import Cursor, Name, parts_of
 from integrator.tables.drafts import Draft, Drafts
 from integrator.tables.items import ColumnItem, Item, KeyItem, column_of, is_other, items_of, key_columns
@@ -58,7 +59,7 @@ _HARMLESS_OF = {
 }  # fmt: skip
 """Those of a database alone, where the words cannot be names."""
 _HARMLESS_OF_COLUMN = (
-    "SET DEFAULT", "DROP DEFAULT", "SET STATISTICS", "SET (", "RESET (", "SET STORAGE", "SET COMPRESSION",
+    "SET STATISTICS", "SET (", "RESET (", "SET STORAGE", "SET COMPRESSION",
     "SET GENERATED", "DROP IDENTITY", "DROP EXPRESSION", "SET EXPRESSION", "RESTART", "SET START", "SET INCREMENT",
     "SET CACHE", "SET MINVALUE", "SET MAXVALUE", "SET NO", "SET CYCLE", "SET VISIBLE", "SET INVISIBLE",
 )  # fmt: skip
@@ -173,14 +174,19 @@ class Altering:
         line, name = action.line, action.column()
         if action.take_any(*_HARMLESS_OF_COLUMN):
             return
-        if action.take_any("SET NOT NULL", "ADD GENERATED"):
+        if action.take_any("SET DEFAULT", "DROP DEFAULT"):
+            tokens = action.rest()
+            text = self._script[tokens[0].start : tokens[-1].end + 1] if tokens else ""
+            draft.set_default(name, constants.text_in(text, self._sql_dialect))
+        elif action.take_any("SET NOT NULL", "ADD GENERATED"):
             draft.nullable[draft.own(name)] = (False, line)
         elif action.take("DROP", "NOT", "NULL"):
             draft.nullable[draft.own(name)] = (True, line)
         elif action.take_any("SET DATA TYPE", "TYPE"):
             item = column_of(action, self._script, self._sql_dialect, self._folding)
             kept = draft.columns.get(draft.own(name))
-            draft.redefine(name, replace(item, name=name, nullable=kept.nullable if kept else None))
+            same = {"nullable": kept.nullable, "default": kept.default} if kept else {"nullable": None}
+            draft.redefine(name, replace(item, name=name, **same))
         else:
             item = column_of(action, self._script, self._sql_dialect, self._folding)
             draft.redefine(name, replace(item, name=name))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from integrator.schema import Column, Table
+from integrator.tables import constants
 from integrator.tables.cursor import Name
 from integrator.tables.items import ColumnItem, ComputedItem, Item, KeyItem, NotNullItem
 from integrator.tables.named_types import NamedTypes
@@ -71,6 +72,12 @@ class Draft:
             for name, kept in self.columns.items()
         }
         self.nullable.pop(old, None)
+
+    def set_default(self, name: str, default: str | None) -> None:
+        """Give a column another default, or none; one of a parent stays as it is there."""
+        name = self.own(name)
+        if name in self.columns:
+            self.columns[name] = replace(self.columns[name], default=default)
 
     def drop_column(self, name: str, line: int) -> None:
         """Take a column away, and the keys that have it."""
@@ -210,7 +217,8 @@ class Drafts:
                 continue
             nullable = draft.nullable.get(item.name, (item.nullable is not False, 0))[0]
             nullable = nullable and not self.types.is_not_null(item.kind)
-            columns[item.name] = Column(item.name, kind, nullable, any_case=item.any_case)
+            default = constants.value_of(item.default, kind)
+            columns[item.name] = Column(item.name, kind, nullable, any_case=item.any_case, default=default)
         for name, (_, line) in draft.nullable.items():
             if name not in draft.columns:
                 problems.append(draft.no_column(name, line))

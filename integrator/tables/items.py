@@ -10,6 +10,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
+from integrator.tables import constants
 from integrator.tables.bare import bare
 from integrator.tables.cursor import Cursor, parts_of
 from integrator.tables.lexical import STANDARD
@@ -25,7 +26,8 @@ _OF_MYSQL = "PostgreSQL does not have this; name the file's SQL: tables: [{file:
 class ColumnItem:
     """A column. kind: its type in SQL, None where it is not given. primary, unique: whether it alone is such a key.
 
-    any_case: whether its name is in capitals in the database, and here as it is written.
+    any_case: whether its name is in capitals in the database, and here as it is written. default: the text of one that
+    is a constant.
     """
 
     name: str
@@ -36,6 +38,7 @@ class ColumnItem:
     unique: bool = False
     key_name: str | None = None
     any_case: bool = False
+    default: str | None = None
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ def _column(item: exp.ColumnDef, cursor: Cursor, sql_dialect: str) -> ColumnItem
     ):
         raise NotUnderstood(f"column {item.name}: {_OF_MYSQL}", line)
     not_null, unique = kinds.get(exp.NotNullColumnConstraint), kinds.get(exp.UniqueColumnConstraint)
-    primary = kinds.get(exp.PrimaryKeyColumnConstraint)
+    primary, given = kinds.get(exp.PrimaryKeyColumnConstraint), kinds.get(exp.DefaultColumnConstraint)
     nullable = None if not_null is None else bool(not_null.kind.args.get("allow_null"))
     serial = kind is not None and kind.this in (exp.DType.SERIAL, exp.DType.BIGSERIAL, exp.DType.SMALLSERIAL)
     if nullable is None and (serial or not kinds.keys().isdisjoint(_COUNTED)):
@@ -204,6 +207,7 @@ def _column(item: exp.ColumnDef, cursor: Cursor, sql_dialect: str) -> ColumnItem
         primary=primary is not None,
         unique=(unique is not None and not _deferrable(unique.kind)) or (serial and sql_dialect == "mysql"),
         key_name=_name(named.this, folding) if named is not None and isinstance(named.this, exp.Identifier) else None,
+        default=None if given is None else constants.text_of(given.kind.this),
     )
 
 

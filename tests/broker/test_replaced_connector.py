@@ -64,7 +64,7 @@ def of_table(schema, table, k, op, before, after):
     """An event of the connector's, as JSON without its schema."""
     source = {
         "version": "3.4.0.Final", "connector": "postgresql", "name": schema, "ts_ms": 1795288000665, "snapshot": "false", "db": "postgres",
-        "sequence": json.dumps([None, str(10**9 + k)]), "schema": schema, "table": table, "txId": 10**6 + k, "lsn": 10**9 + k, "xmin": None,
+        "sequence": f'["{10**9 + k}","{10**9 + k + 1}"]', "schema": schema, "table": table, "txId": 10**6 + k, "lsn": 10**9 + k + 1, "xmin": None,
     }  # fmt: skip
     return {"before": before, "after": after, "source": source, "op": op, "ts_ms": 1795288001222, "transaction": None}
 

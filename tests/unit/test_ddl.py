@@ -3,6 +3,8 @@
 A table is told as `schema.name (key): column type!, …`, where ! is NOT NULL.
 """
 
+import decimal
+
 import pytest
 
 from integrator import tables
@@ -155,3 +157,33 @@ def test_a_file_of_another_dialect_is_read_once_that_is_given(case, tmp_path):
 def test_statements_that_say_nothing_of_tables_are_counted(tmp_path):
     made = read(tmp_path, "set x = 1; set y = 2; grant select on t to u; create index i on t (a); " + T)
     assert made.skipped == {"SET": 2, "GRANT": 1, "CREATE INDEX": 1}
+
+
+DEFAULTS = [
+    # the dialect, the script, the default of column c: constants alone are known
+    ("postgres", "create table t(c int default 5);", 5),
+    ("postgres", "create table t(c numeric(6,2) default '-1.5'::numeric);", decimal.Decimal("-1.50")),
+    ("postgres", "create table t(c text default ('a''b')::text);", "a'b"),
+    ("postgres", "create table t(c timestamptz default '2026-01-01');", None),
+    ("postgres", "create table t(c int default 5 + 1);", None),
+    ("postgres", "create table t(c int default 99999999999);", None),
+    ("postgres", "create table t(c text default NULL::text);", None),
+    ("postgres", "select 1;\ncreate table t(c int default 5, d int);\nalter table only t alter column c set default nextval('s'::regclass);", None),
+    ("postgres", "select 'ä€';\ncreate table t(c int, d int);\nalter table t alter c set default 7, alter d set default 8;", 7),
+    ("postgres", "create table t(c int default 5);\nalter table t alter column c drop default;", None),
+    ("postgres", "create table t(c int default 5);\nalter table t alter column c type bigint;", 5),
+    ("postgres", "create table p(c int default 5);\ncreate table t() inherits (p);", 5),
+    ("mysql", "create table t(c decimal(6,2) not null default '1.50');", decimal.Decimal("1.50")),
+    ("mysql", "create table t(c timestamp not null default current_timestamp on update current_timestamp);", None),
+    ("mysql", "create table t(c int default 5);\nalter table t modify c bigint;", None),
+    ("tsql", "create table t(c int not null constraint df default ((5)));", 5),
+    ("oracle", "create table t(c varchar2(9) default 'x' not null);", "x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dialect", "ddl", "default"), DEFAULTS)
+def test_defaults_that_are_constants(dialect, ddl, default, tmp_path):
+    made = read(tmp_path, ddl, dialect)
+    assert made.problems == []
+    [table] = [one for one in made.tables if one.name == "t"]
+    assert table.columns[0].default == default

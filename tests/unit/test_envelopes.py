@@ -128,6 +128,45 @@ def test_debezium_has_zeros_for_what_is_not_there_and_may_not_be_null(alone, tmp
     assert messages[0][1]["after"] is None
 
 
+DEFAULTS = {
+    # the column; its default in Connect JSON; in Avro, and its type there
+    "c boolean default true": (True, True, {"type": "boolean", "connect.default": True}),
+    "c int default (-7)": (-7, -7, {"type": "int", "connect.default": -7}),
+    "c smallint default '5'::smallint": (5, 5, {"type": "int", "connect.default": 5, "connect.type": "int16"}),
+    "c decimal(6,2) default 2.50": ("APo=", "\x00\xfa", {"type": "bytes", "scale": 2, "precision": 6, "connect.version": 1, "connect.parameters": {"scale": "2", "connect.decimal.precision": "6"}, "connect.default": "\x00\xfa", "connect.name": "org.apache.kafka.connect.data.Decimal", "logicalType": "decimal"}),
+    "c real default 0.5": (0.5, 0.5, {"type": "float", "connect.default": 0.5}),
+    "c text default 'it''s'::text": ("it's", "it's", {"type": "string", "connect.default": "it's"}),
+    "c date default '2026-01-02'::date": (20455, 20455, {"type": "int", "connect.version": 1, "connect.default": 20455, "connect.name": "io.debezium.time.Date"}),
+    "c timestamp(3) default '1970-01-01 00:00:01'": (1000, 1000, {"type": "long", "connect.version": 1, "connect.default": 1000, "connect.name": "io.debezium.time.Timestamp"}),
+    # what the database computes is not known
+    "c int default nextval('x')": (None, None, "int"),
+    "c timestamp default now()": (None, None, {"type": "long", "connect.version": 1, "connect.name": "io.debezium.time.MicroTimestamp"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("column", DEFAULTS)
+def test_debezium_has_the_defaults_of_columns_that_are_not_null(column, tmp_path):
+    """As AvroData and JsonConverter write them; and in before images that have no value."""
+    in_json, in_avro, kind = DEFAULTS[column]
+    ddl = f"create table shop.t(id int primary key, {column} not null, n int default 3);"
+    messages_, _ = sent(tmp_path, "Envelope: DEBEZIUM", {"hvr_op": 0, "id": 1}, ddl=ddl)
+    value = messages_[0][1]
+    [found] = [one for one in value["schema"]["fields"][0]["fields"] if one["field"] == "c"]
+    assert found.get("default") == in_json
+    assert value["payload"]["before"] == {"id": 1, "c": 0 if in_json is None else in_json, "n": None}
+    recipe = pure.recipe(
+        tmp_path, ddl, "  - {action: FileFormat, Envelope: DEBEZIUM}", kafka=", Kafka_Schema_Registry: 'http://x'"
+    )
+    image = json.loads(messages.value_schema(recipe.tables[0], recipe))["fields"][0]["type"][1]
+    assert image["fields"][1] == {"name": "c", "type": kind} | ({} if in_avro is None else {"default": in_avro})
+
+
+def test_rows_have_no_defaults_of_the_database(tmp_path):
+    ddl = "create table t(id int primary key, c int not null default 7);"
+    recipe = pure.recipe(tmp_path, ddl, "  - {action: FileFormat, Json: true}")
+    assert "default" not in messages.value_schema(recipe.tables[0], recipe)
+
+
 def test_debezium_has_nothing_for_a_struct_that_is_not_there(tmp_path):
     ddl = "create table shop.t(id int primary key, s struct<a int> not null);"
     with pytest.raises(DataError, match="column s: the record has no value, and DEBEZIUM has placeholders for text, "):

@@ -214,6 +214,10 @@ NAMES = [
      (f'ValueRecordName: "shop.{TABLE}.Envelope"', "table: order_lines, ValueRecordName: shop.public.order_u005flines.Envelope, KeyRecordName: shop.public.order_u005flines.Key}")),
     # no key, no name of one
     ({}, f"{DDL}\ncreate table public.log(what text);", ("table: orders, KeySubjectStrategy: TopicNameStrategy, KeyRecordName: ",)),
+    # a transform names them
+    (FLAT | {"transforms": "u,n,k", "transforms.n.type": "org.apache.kafka.connect.transforms.SetSchemaMetadata$Value", "transforms.n.schema.name": "com.shop.Order",
+             "transforms.k.type": "org.apache.kafka.connect.transforms.SetSchemaMetadata$Key", "transforms.k.schema.name": "com.shop.OrderKey"},
+     DDL, ("ValueRecordName: com.shop.Order, KeyRecordName: com.shop.OrderKey}",)),
     # fields
     ({"field.name.adjustment.mode": "avro"}, 'create table public.t(id int primary key, "a-b.c" int, "1st" int);',
      ("table: t, Name: a-b.c, BaseName: a_b_c}", 'table: t, Name: "1st", BaseName: _1st}')),

@@ -61,6 +61,18 @@ def test_protobuf(tmp_path):
     assert "package sales;\n\nmessage Key {\n" in key
 
 
+@pytest.mark.parametrize("space", ["shop.sales", "shop.google", "confluent", "a.confluent.google.b"])
+def test_protobufs_of_a_package_are_compiled(space, tmp_path):
+    """What is imported is found, whatever the package is called."""
+    ddl = "create table t(id smallint primary key, amount decimal(9,2), day date, at timestamp, s struct<google int>, confluent int);"
+    actions = f"  - {{action: Integrate, ValueRecordName: {space}.Value}}\n"
+    value, _ = schemas(tmp_path, "", PROTOBUF, "", actions, ddl)
+    from tests.parts import protoc
+
+    made = protoc.message_class(value, f"{space}.Value")
+    assert [field.name for field in made.DESCRIPTOR.fields] == ["id", "amount", "day", "at", "s", "confluent"]
+
+
 def test_each_named_format_is_tested_above():
     assert [name for name, fmt in FORMATS.items() if fmt.named] == [
         "SCHEMA_PAYLOAD", "AVRO_FILE", "REGISTRY_AVRO", "REGISTRY_JSON", "REGISTRY_PROTOBUF",
@@ -166,6 +178,7 @@ REFUSED = [
     ("", PROTOBUF, "ValueRecordName: '1.{hvr_tbl_name}'", "REGISTRY_PROTOBUF, record '1.orders': a name has letters"),
     ("", AVRO, "KeyRecordName: 'a b', MessageKeySerializer: KAFKA_AVRO_SCHEMA", "KAFKA_AVRO_SCHEMA, record 'a b': a name has letters"),
     ("", AVRO, "ValueRecordName: string", "record 'string': string is a type of Avro's; give another"),
+    ("", AVRO, "ValueRecordName: 'shop.string'", "record 'shop.string': string is a type of Avro's; give another"),
     ("", AVRO, "ValueRecordName: '{note}'", "{note}: a record name cannot depend on the values of a row; it can have hvr_cap_loc, hvr_chn_name, hvr_tbl_name, hvr_tbl_base_name, hvr_schema"),
     ("", AVRO, "ValueRecordName: '{hvr_op}'", "{hvr_op} cannot stand in a record name"),
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -33,8 +34,9 @@ class Envelope:
     without value, unless the channel sets otherwise. has_before: it has the before images of updates. image_fields:
     what images have beside the table's fields; image_values: these of change rows. placeholder: what an after image has
     for a missing value of a type, None where there is nothing for that; without it, missing values are as the format
-    has them. absent: what a before image has, with a placeholder, for a missing value of a type that may not be null;
-    it has null where that may be. required: images have NOT NULL columns as such. version: of Connect's schema.
+    has them. absent: what a before image has, with a placeholder, for a missing value of a type and a default that may
+    not be null; it has null where that may be. required: images have NOT NULL columns as such. version: of Connect's
+    schema.
     """
 
     columns: Callable[[TableRecipe, str], tuple[Column, ...]]
@@ -49,7 +51,7 @@ class Envelope:
     image_fields: tuple[Field, ...] = ()
     image_values: Callable[[ChangeBatch], Arrays] = lambda _changes: {}
     placeholder: Callable[[Type], pa.Scalar | None] | None = None
-    absent: Callable[[Type], pa.Scalar | None] = lambda _kind: None
+    absent: Callable[[Type, Any], pa.Scalar | None] = lambda _kind, _default: None
     required: bool = False
     version: int = 0
 

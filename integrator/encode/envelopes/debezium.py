@@ -3,12 +3,14 @@
 before, after, source, transaction, op (c u d t), ts_ms, ts_us, ts_ns; a delete is followed by a tombstone, an update
 of the key is a delete and a create. The times are those of the commit, not of the sending, so that an event that is
 sent again is the same (I2). As Debezium has it, a value that the source left out is in `after` the placeholder of an
-unavailable value, and in `before` null, or a zero where the column is NOT NULL (Debezium's ValueConverters).
+unavailable value, and in `before` null, or, where the column is NOT NULL, its default or a zero (Debezium's
+ValueConverters).
 """
 
 from __future__ import annotations
 
 import decimal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -149,11 +151,11 @@ def placeholder(kind: Type) -> pa.Scalar | None:
     return None
 
 
-def absent(kind: Type) -> pa.Scalar | None:
-    """Return what Debezium has for a value that is not there and may not be null: nothing, or zero, of its type."""
+def absent(kind: Type, default: Any) -> pa.Scalar | None:
+    """Return what Debezium has for a value that is not there and may not be null: the default, or zero of its type."""
     if isinstance(kind, Struct):
         return None
-    return pa.scalar(_NOTHING.get(type(kind), 0), arrow_type(kind))
+    return pa.scalar(_NOTHING.get(type(kind), 0) if default is None else default, arrow_type(kind))
 
 
 ENVELOPE = Envelope(
