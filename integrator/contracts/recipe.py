@@ -173,6 +173,11 @@ class Recipe:
         return any(table.masked for table in self.tables)
 
     @property
+    def counts_transactions(self) -> bool:
+        """Whether rows are counted for messages of transactions: those that are sent later than others are not."""
+        return self.transactions is not None and not self.read.sent_later
+
+    @property
     def by_partition(self) -> bool:
         """Whether there are messages that say to which partition they go."""
         return any(table.message_partition for table in self.tables)

@@ -45,7 +45,7 @@ def cycle(
     """
     checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
     reasons = Reasons(plan.recipe.send.producer, plan.topics)
-    of_driver = 0 if plan.recipe.transactions is None else 1  # the shard of messages of transactions
+    of_driver = int(plan.recipe.counts_transactions)  # the shard of messages of transactions
 
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()

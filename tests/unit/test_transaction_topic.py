@@ -33,12 +33,21 @@ def recipe(directory, actions=ENVELOPE, dialect="wal2json", kafka=TOPIC):
     return pure.recipe(directory, DDL, actions, dialect=dialect, kafka=kafka)
 
 
-def cycle(made, checkpoint, *files):
-    """The messages of transactions of a cycle with these files, each in a task of its own; and the next checkpoint."""
+def cycle(made, checkpoint, *files, joined=False):
+    """The messages of transactions of a cycle with these files, each in a task of its own; and the next checkpoint.
+
+    joined: in one task, where they may be read as one.
+    """
     parts, summaries = [], []
-    for place in range(len(files)):
+    for place in range(1 if joined else len(files)):
         runs = [
-            slice_of(path, checkpoint.ordinal + number + 1, segments("").stream_of(str(path)), read=number == place)
+            slice_of(
+                path,
+                checkpoint.ordinal + number + 1,
+                segments("").stream_of(str(path)),
+                read=joined or number == place,
+                group=1 if joined else None,
+            )
             for number, path in enumerate(files)
         ]
         batches = list(first_pass(made, checkpoint, pure.NOW, FileReader())(iter([rows_of(runs)])))
@@ -259,3 +268,26 @@ def test_with_a_registry_messages_have_schemas_of_debeziums_names(tmp_path):
 
 def plan_strategies(made):
     return {(table.table.name, part): "TopicNameStrategy" for table in made.tables for part in ("key", "value")}
+
+
+def test_rows_that_are_sent_later_are_in_no_count(tmp_path):
+    made = recipe(tmp_path)
+    later = replace(made, read=replace(made.read, sent_later=True))
+    path = wal2json(tmp_path, "a.jsonl", begin(16, 1), insert("u", 1), commit(16, 1))
+    assert [len(cycle(one, Checkpoint(), path)[0]) for one in (made, later)] == [2, 0]
+
+
+def test_small_files_that_are_read_again_one_by_one_are_counted_once(tmp_path):
+    """A row above the maximum size is a dead letter, which names its file: the files that were joined are read again."""
+    kafka = f"{TOPIC}, Oversized_Rows: DEAD_LETTER, Dead_Letter_Topic: dead"
+    limit = "  - {action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '4096'}\n"
+    made = recipe(tmp_path, actions=ENVELOPE + limit, kafka=kafka)
+    files = [
+        wal2json(
+            tmp_path, f"{place}.jsonl", begin(16 * place, place), insert("t", place, v=text), commit(16 * place, place)
+        )
+        for place, text in enumerate(["a", "b", "x" * 10_000, "c"], 1)
+    ]
+    found = shown(cycle(made, Checkpoint(), *files, joined=True)[0])
+    assert [one for one in found if one[0] == "END"] == [("END", 16 * place, 1, {"shop.t": 1}) for place in (1, 2, 4)]
+    assert found == shown(cycle(made, Checkpoint(), *files)[0])

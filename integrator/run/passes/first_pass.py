@@ -89,7 +89,7 @@ class _Task:
         self._decoding = Decoding(recipe, checkpoint, reader)
         self._encoders = encoders_of(recipe)
         self._rejects = Rejects(recipe) if recipe.tolerance.rejects else None
-        self._transactions = None if recipe.transactions is None else TransactionCounts()
+        self._transactions = TransactionCounts() if recipe.counts_transactions else None
         self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
         topics = {table.topic for table in recipe.tables if not table.message_topic or len(recipe.tables) == 1}
         one_each = len(topics) == len(recipe.tables) and not recipe.messages.oversized.dead_letters
@@ -158,6 +158,8 @@ class _Task:
         yield from deferred
         self._rows, self._place, self._counters = 0, 0, CycleCounters()
         self._resumed = self._checkpoint.waiting if deferred else 0
+        if self._transactions is not None:
+            self._transactions = TransactionCounts()  # without what was counted of files that are read again
         if self._rejects is not None:
             self._rejects.begin(file)
         self._of_run, self._sources = {}, {}
