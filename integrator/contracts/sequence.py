@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +52,17 @@ class OpenTransaction:
     def unfinished(self) -> str:
         """What the integ_seq of the rows of this transaction begins with, if it is known to go on; else empty."""
         return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.goes_on else ""
+
+
+@dataclass(frozen=True)
+class EndedTransactions:
+    """The transactions that end in a part of a file, by the beginnings of their rows' integ_seq.
+
+    without: the beginnings of rows that are in no transaction.
+    """
+
+    ended: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.string()))
+    without: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.string()))
 
 
 def hexadecimal(values: Words, width: int) -> pa.Array:

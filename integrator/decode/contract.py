@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.recipe import DebeziumModes, Recipe, UnknownColumns
 from integrator.contracts.rejected import Rejected
-from integrator.contracts.sequence import OpenTransaction, hexadecimal
+from integrator.contracts.sequence import EndedTransactions, OpenTransaction, hexadecimal
 from integrator.contracts.streams import PositionRange, Source
 from integrator.decode import table_files
 from integrator.decode.json.shapes import ColumnIndex
@@ -151,17 +151,6 @@ class End(NamedTuple):
 
     open: OpenTransaction
     span: PositionRange
-
-
-@dataclass(frozen=True)
-class EndedTransactions:
-    """The transactions that end in a part of a file, by the beginnings of their rows' integ_seq.
-
-    without: the beginnings of rows that are in no transaction.
-    """
-
-    ended: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.string()))
-    without: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.string()))
 
 
 class BlockState(Protocol):

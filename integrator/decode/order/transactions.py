@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
-from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import EndedTransactions
+from integrator.contracts.sequence import EndedTransactions, OpenTransaction
 from integrator.decode.order.positions import Positions
 from integrator.decode.rows.records import Sequenced
 

@@ -89,7 +89,7 @@ class _Task:
         self._decoding = Decoding(recipe, checkpoint, reader)
         self._encoders = encoders_of(recipe)
         self._rejects = Rejects(recipe) if recipe.tolerance.rejects else None
-        self._transactions = TransactionCounts() if recipe.counts_transactions else None
+        self._transactions = TransactionCounts(recipe)
         self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
         topics = {table.topic for table in recipe.tables if not table.message_topic or len(recipe.tables) == 1}
         one_each = len(topics) == len(recipe.tables) and not recipe.messages.oversized.dead_letters
@@ -158,8 +158,7 @@ class _Task:
         yield from deferred
         self._rows, self._place, self._counters = 0, 0, CycleCounters()
         self._resumed = self._checkpoint.waiting if deferred else 0
-        if self._transactions is not None:
-            self._transactions = TransactionCounts()  # without what was counted of files that are read again
+        self._transactions.begin()
         if self._rejects is not None:
             self._rejects.begin(file)
         self._of_run, self._sources = {}, {}
@@ -181,9 +180,7 @@ class _Task:
         encoded = self._encoded(changes, clock, tolerant=not is_joined)
         once = len(set(tables)) == len(tables)  # not by two names in one block
         fragments = _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
-        yield from (
-            fragments if self._transactions is None else self._transactions.counted(fragments, batch.transactions)
-        )
+        yield from self._transactions.counted(fragments, batch.transactions)
         self._place += last_place(batch.changes) + 1
         self._sources = dict(batch.sources)
         for reason, count in batch.ignored.items():
@@ -203,8 +200,7 @@ class _Task:
     def _ended(self, runs: Sequence[TaskSlice], ends: Mapping[str, OpenTransaction]) -> Iterator[pa.RecordBatch]:
         """Yield the dead letters of a file, or of files that were read as one, and their summary."""
         rejected = yield from self._rejected(runs[-1])
-        if self._transactions is not None:
-            yield from self._transactions.rows()
+        yield from self._transactions.rows()
         self._last = (runs[-1].ordinal, ends[runs[-1].stream])
         streams = {}
         for run in runs:

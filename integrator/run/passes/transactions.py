@@ -26,8 +26,8 @@ from integrator.contracts.fragments import (
 )
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
+from integrator.contracts.sequence import EndedTransactions
 from integrator.contracts.shards import Shards
-from integrator.decode.contract import EndedTransactions
 from integrator.deliver.bundle import Bundler
 from integrator.deliver.kafka.delivery import Delivery
 from integrator.deliver.kafka.sender_lock import sending
@@ -42,14 +42,25 @@ _SUMS = [("rank", "sum"), ("cap_tstamp", "max")]
 
 
 class TransactionCounts:
-    """Counts the rows that a task sends of each transaction, and notes which have ended."""
+    """Counts the rows that a task sends of each transaction, and notes which have ended; where the channel asks for it.
 
-    def __init__(self) -> None:
+    What was counted before `begin`, and not taken by `rows`, is forgotten: it is read again.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._asked = recipe.counts_transactions
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin to count."""
         self._counted: list[pa.Table] = []
         self._ended: list[pa.Array] = []
 
     def counted(self, fragments: Iterable[pa.RecordBatch], found: EndedTransactions) -> Iterator[pa.RecordBatch]:
         """Yield fragments, whose rows are counted; `found` are the ends among them."""
+        if not self._asked:
+            yield from fragments
+            return
         for rows in fragments:
             aside = pc.is_in(rows["shape"], pa.array(ASIDE))
             sent = rows.filter(pc.and_(pc.equal(rows["rank"], 0), pc.invert(aside)))
@@ -68,7 +79,7 @@ class TransactionCounts:
             yield from _rows(COUNTED, **_columns(_summed(pa.concat_tables(self._counted))))
         if self._ended:
             yield from _rows(ENDED, integ_seq=pc.unique(pa.concat_arrays(self._ended)))
-        self._counted, self._ended = [], []
+        self.begin()
 
 
 def _summed(counts: pa.Table) -> pa.Table:
