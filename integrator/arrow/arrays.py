@@ -190,3 +190,11 @@ def same_values(one: pa.Array, other: pa.Array) -> Mask:
     except pa.ArrowNotImplementedError:  # lists, structs and intervals are looked at one by one
         equal = np.array([a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], np.bool_)
     return equal | mask(pc.and_(pc.is_null(one), pc.is_null(other)))
+
+
+def regrouped(values: pa.Array, starts: Ints) -> pa.Array:
+    """Return runs of values, of which each begins at a place in `starts`, as one value each; there are no nulls."""
+    _, offset_buffer, data = values.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32)[values.offset : values.offset + len(values) + 1]
+    bounds = np.append(offsets[starts], offsets[-1]).astype(np.int32)
+    return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(bounds), data])

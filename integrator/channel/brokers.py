@@ -4,10 +4,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+from typing_extensions import TypedDict
 
 from integrator.channel.secret import Secrets
+from integrator.names import meant
 
 DEFAULT_PORT = 9092
+_PARTS = ("host", "port")
+
+
+class _HostAndPort(TypedDict, total=False):
+    host: str
+    port: int
+
+
+def of_parts(given: Any) -> Any:
+    """Return a broker that is given by its host and port, as HVR has it, as host:port, and anything else as it is.
+
+    Raises ValueError for a mapping that does not name a host, or has other keys.
+    """
+    if not isinstance(given, dict) or not given.keys() & set(_PARTS):
+        return given
+    for key in given:
+        if key not in _PARTS:
+            raise ValueError(f"a broker has no {key!r}; {meant(str(key), list(_PARTS), 'it has')}")
+    host, port = given.get("host"), given.get("port", DEFAULT_PORT)
+    if not isinstance(host, str) or not host or not isinstance(port, int | str) or isinstance(port, bool):
+        raise ValueError(f"a broker is {{host: NAME, port: {DEFAULT_PORT}}}, or NAME:{DEFAULT_PORT} as text")
+    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
+
+
+Brokers = Annotated[
+    list[Annotated[str, BeforeValidator(of_parts, json_schema_input_type=str | _HostAndPort)]], Field(min_length=1)
+]
+BROKERS = "The brokers, each as host:port, or as HVR has it, {host: NAME, port: 9092}; the default port is 9092."
 _PORTS = range(1, 65536)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+._-]*://")
 _PROTOCOLS = {

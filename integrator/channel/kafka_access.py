@@ -60,6 +60,7 @@ _AS_TEXT = {
     "ssl.certificate.location": "ssl.certificate.pem",
     "ssl.key.location": "ssl.key.pem",
 }
+_BY_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _ALIASES = {"sasl.mechanisms": "sasl.mechanism"}
 _FILES = {
     "Stream_Public_Certificate": "a PEM file",
@@ -134,7 +135,7 @@ def access_notes(properties: Mapping[str, str]) -> Iterator[str]:
     """Yield what is allowed and unsafe in librdkafka's properties: a password in clear, certificates not verified."""
     protocol = properties.get("security.protocol", "plaintext").upper()
     if protocol == "SASL_PLAINTEXT":
-        mechanism = properties.get("sasl.mechanism", properties.get("sasl.mechanisms", "")).upper()
+        mechanism = properties.get("sasl.mechanism", "").upper()
         shown = "the password goes over the network as it is" if mechanism == "PLAIN" else "messages are not encrypted"
         yield f"Kafka without TLS: {shown}; turn TLS on with Stream_Public_Certificate or Kafka_Tls"
     off = "; anyone on the network path can read and change messages"
@@ -195,8 +196,11 @@ def key_in(location: KafkaAccess, text: str) -> str:
     return next((key for key in named if key and getattr(location, key, None) is not None), "")
 
 
-def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Report) -> None:
-    """Report of `extra`, HVR_KAFKA_PROPERTY's properties, what the location says too, or what its protocol ignores."""
+def checked_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Report) -> dict[str, str]:
+    """Return `extra`, HVR_KAFKA_PROPERTY's properties, each under one name.
+
+    What the location sets too, or what its protocol ignores, is reported.
+    """
     protocol = access.get("security.protocol", "")
     given = extra.get("security.protocol", "").strip().upper()
     if given.startswith("SASL") and not {"sasl.mechanism", "sasl.mechanisms"} & extra.keys():
@@ -207,7 +211,11 @@ def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Re
         )
     for name in extra:
         parameter = _ALIASES.get(name, name)
-        if parameter in access or parameter in _AWS:
+        if parameter == "sasl.mechanism" and access.get(parameter) == "PLAIN":  # of USER_PASS: as HVR has it for MSK
+            if extra[name].strip() in _BY_PASSWORD:
+                continue
+            text = f"{name} of USER_PASS is {', '.join(_BY_PASSWORD)}; for others set Kafka_Authentication_Method"
+        elif parameter in access or parameter in _AWS:
             text = f"{name} is set by {_SET_BY[parameter]} of the Kafka location; use one of them"
         elif protocol and name.startswith("ssl.") and "SSL" not in protocol:
             text = f"{name} does nothing without TLS, which Stream_Public_Certificate or Kafka_Tls turns on"
@@ -216,3 +224,4 @@ def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Re
         else:
             continue
         report("HVR_KAFKA_PROPERTY", text)
+    return {_ALIASES.get(name, name): value for name, value in extra.items()}

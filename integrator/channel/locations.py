@@ -11,20 +11,11 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from integrator.channel import patterns
 from integrator.channel.access import KafkaAccess, RegistryConnection, RegistryLocation
-from integrator.channel.base import Counted, Group, Model
+from integrator.channel.base import Counted, Group
+from integrator.channel.brokers import BROKERS, Brokers
+from integrator.channel.created_topics import CreateTopics
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.channel.topics import TopicsLocation
-
-
-class TopicCreation(Model):
-    """Create missing topics (extension: HVR requires that they exist)."""
-
-    Partitions: Annotated[int, Field(ge=1)] = Field(1, description="Partitions of a new topic.")
-    Replication_Factor: Annotated[int, Field(ge=1)] = Field(1, description="Replicas of each partition.")
-    Topic_Config: dict[str, str] = Field(default={}, description="Topic configuration, for example retention.ms.")
-    Topic_Partitions: dict[str, Annotated[int, Field(ge=1)]] = Field(
-        default={}, description="Exceptions from Partitions, by topic: {shop.orders: 12}."
-    )
 
 
 class RegistryUse(RegistryConnection):
@@ -55,9 +46,7 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
 
     group: Group = Field("KAFKA", description="The location group that actions name.")
     class_: Literal["kafka"] = Field(alias="class", description="Kafka.")
-    Kafka_Brokers: Annotated[list[str], Field(min_length=1)] = Field(
-        description="host:port of each; the default port is 9092."
-    )
+    Kafka_Brokers: Brokers = Field(description=BROKERS)
     Kafka_Default_Topic: str = Field(
         "{hvr_tbl_name}",
         description="Text with {hvr_tbl_name}, {hvr_tbl_base_name}, {hvr_schema}, {hvr_cap_loc} or {hvr_chn_name}.",
@@ -103,7 +92,13 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
     Kafka_Message_Compress: Literal["NONE", "LZ4", "GZIP", "SNAPPY", "ZSTD"] = Field(
         "LZ4", description="Compression of the message set on its way to the broker."
     )
-    Create_Topics: TopicCreation | None = Field(None, description="Create missing topics (extension).")
+    Create_Topics: CreateTopics | None = Field(
+        None,
+        description="Who creates topics that are not there (extension). By default nobody: they must exist. A mapping: "
+        "the channel, all alike. A list: the channel, each topic by the first entry that matches it; one that none "
+        "matches must exist. broker: the brokers, with their own defaults, as Airbyte and HVR have it "
+        "(auto.create.topics.enable).",
+    )
     Kafka_Partitioner: Literal[
         "random", "consistent", "consistent_random", "murmur2", "murmur2_random", "fnv1a", "fnv1a_random"
     ] = Field(

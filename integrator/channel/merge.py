@@ -100,7 +100,7 @@ def merge(
         if specific is None or not _is_active(action, problems.source):
             continue
         for name in target.counted(action):
-            value = _with_variables(getattr(action, name), problems.source, sql=name == "CaptureCondition")
+            value = _with_variables(getattr(action, name), problems.source, sql=name in scope.CONDITIONS)
             if name in ranks and ranks[name] == specific and values[name] != value:
                 text = f"{name} is {value!r} here and {values[name]!r} at $.actions[{places[name]}], equally specific"
                 disagreements.append((name, specific, place, f"{text}; keep one, or narrow its scope"))

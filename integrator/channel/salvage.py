@@ -29,6 +29,7 @@ _STAND_INS: dict[str, Any] = {
     "format": "csv",
     "url": "jdbc:postgresql://localhost/none",
     "Kafka_Brokers": ["localhost"],
+    "topics": ["*"],
     "failed": 0,
     "of": 1,
 }

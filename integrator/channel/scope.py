@@ -17,7 +17,9 @@ SCOPE_KEYS = frozenset({"group", "table", "action", "Name", "DatatypeMatch", "Co
 VARIABLE = re.compile(r"\{hvr_var_([A-Za-z_]\w*)\}")
 
 AT_SOURCE: dict[str, frozenset[str]] = {
-    "Capture": frozenset({"NoBeforeUpdate", "NoTruncate", "AugmentIncomplete", "Coalesce"}),
+    "Capture": frozenset(
+        {"NoBeforeUpdate", "NoTruncate", "AugmentIncomplete", "Coalesce", "IgnoreCondition", "IgnoreUpdateCondition"}
+    ),
     "ColumnProperties": frozenset(
         {"BaseName", "Absent", "CaptureExpression", "CaptureExpressionType", "TrimDatatype", "IgnoreDuringCompare"}
     ),
@@ -35,7 +37,9 @@ HVR_WANTS = ("Capture", "Integrate")
 """Every channel of HVR has these actions, without parameters too: they say which location is which."""
 GENERAL = "GENERAL"
 """HVR's table group of all tables that are in no other."""
-ONLY_AT_SOURCE = AT_SOURCE["Restrict"] | {"CaptureExpression", "CaptureExpressionType", "Partitions"}
+CONDITIONS = frozenset({"CaptureCondition", "IgnoreCondition", "IgnoreUpdateCondition"})
+"""Conditions over change rows, in SQL."""
+ONLY_AT_SOURCE = AT_SOURCE["Restrict"] | CONDITIONS | {"CaptureExpression", "CaptureExpressionType", "Partitions"}
 
 
 def is_of_several(action: Scoped, channel: Channel) -> bool:

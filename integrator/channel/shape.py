@@ -99,7 +99,7 @@ def _annotation_at(path: Path_, data: Any) -> Any:
         value = value_at(path[:at], data)
         for one in _branches(kind):
             if isinstance(one, type) and issubclass(one, BaseModel):
-                if one is not next(_models(kind, value), None):
+                if isinstance(step, int) or one is not next(_models(kind, value), None):
                     continue
                 field = keys_of(one).get(str(step))
                 kind = field.annotation if field is not None else None

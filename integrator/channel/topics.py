@@ -12,6 +12,7 @@ from typing_extensions import Self
 
 from integrator.channel import patterns
 from integrator.channel.access import KafkaAccess, RegistryLocation
+from integrator.channel.brokers import BROKERS, Brokers
 from integrator.channel.paths import DIRECTORY, LocalPath
 from integrator.channel.sources import SourceLocation
 
@@ -63,7 +64,8 @@ def _with_table(given: str) -> str:
 Encoding = Literal["auto", "json", "avro", "protobuf", "text", "bytes"]
 
 
-def _listed(given: Any) -> Any:
+def listed(given: Any) -> Any:
+    """Return a text as a list of it, and anything else as it is."""
     return [given] if isinstance(given, str) else given
 
 
@@ -71,10 +73,8 @@ class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
     """Topics of a Kafka cluster, whose records are changes. A location of class kafka with `topics`."""
 
     class_: Literal["kafka"] = Field(alias="class", description="Kafka.")
-    Kafka_Brokers: Annotated[list[str], Field(min_length=1)] = Field(
-        description="host:port of each; the default port is 9092."
-    )
-    topics: Annotated[list[Annotated[str, AfterValidator(_topic)]], BeforeValidator(_listed), Field(min_length=1)] = (
+    Kafka_Brokers: Brokers = Field(description=BROKERS)
+    topics: Annotated[list[Annotated[str, AfterValidator(_topic)]], BeforeValidator(listed), Field(min_length=1)] = (
         Field(
             description="The names of topics, and regular expressions, which begin with ^ and match whole names: "
             "[shop.orders, ^shop\\.audit_.*]. Topics that come later are read from the first record there. Names that "

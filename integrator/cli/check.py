@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from integrator import registration
+from integrator.channel.created_topics import BROKER
 from integrator.cli import look
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
 from integrator.names.numbers import are, counted
 from integrator.plan import Plan
-from integrator.plan.notes import COMPACTED
+from integrator.plan.notes import CLEANUP, COMPACTED
 from integrator.sources.tables import Database, TableSource
 
 
@@ -76,9 +77,7 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     absent = topics.missing(properties, plan.topics)
     problems = list(probe.topic_problems(properties, plan.topics))
     new = [topic for topic in absent if topic not in plan.dead_letter_topic]
-    if new and plan.create_topics is None:
-        problems.append(topics.missing_text(properties, new))
-    elif new and plan.create_topics is not None:
+    if new:
         problems += probe.creation_problems(properties, plan.create_topics, new)
     if problems:
         raise EnvironmentFault("\n  ".join(("the brokers would not take all messages:", *problems)))
@@ -87,7 +86,10 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     yield report + (f", to be created: {', '.join(absent)}" if absent else "")
     keyless = [table.topic for table in plan.recipe.tables if table.keyless]
     for topic in probe.compacted(properties, keyless):
-        yield f"{topic}: is compacted (cleanup.policy), and {COMPACTED}"
+        yield f"{topic}: is compacted ({CLEANUP}), and {COMPACTED}"
+    later = [topic for topic in keyless if topic in new]
+    if later and plan.create_topics == BROKER and probe.compacted_anew(properties):
+        yield f"{', '.join(later)}: will be compacted (log.{CLEANUP} of the brokers), and {COMPACTED}"
     timed = sorted({table.topic for table in plan.recipe.tables if table.message_timestamp})
     yield from probe.time_remarks(properties, timed)
     if test_topic:

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from integrator import plan as planning
+from integrator.channel.created_topics import rule_of
 from integrator.cli import output
 from integrator.cli.connect_values import readable
 from integrator.deliver.kafka.embedded import EmbeddedCluster
@@ -69,8 +70,14 @@ def prepare(timezone: str) -> Path:
     """
     with _with_kafka(_own(), timezone) as plan:
         archive = class_archive.make(lambda: daemon.integrate([plan], once=True))
-        _read_topic(plan.topics[0], plan.create_topics.Partitions if plan.create_topics else 1)
+        _read_topic(plan.topics[0], _partitions(plan))
         return archive
+
+
+def _partitions(plan: Plan) -> int:
+    """Return how many partitions topics have: in this process, those of the first one."""
+    rule = rule_of(plan.create_topics, plan.topics[0])
+    return rule.partitions or 1 if rule else 1
 
 
 def _read_topic(topic: str, partitions: int) -> int:
@@ -88,7 +95,7 @@ def _with_kafka(file: str, timezone: str) -> Iterator[Plan]:
     with EmbeddedCluster() as cluster, tempfile.TemporaryDirectory(prefix="quickstart-") as state:
         os.environ[_BROKERS] = cluster.brokers
         plan = dataclasses.replace(planning.build(file, timezone), state=state)
-        cluster.create(plan.topics, plan.create_topics.Partitions if plan.create_topics else 1)
+        cluster.create(plan.topics, _partitions(plan))
         progress.configure(plan.secrets, level=logging.WARNING)
         yield plan
 

@@ -106,6 +106,10 @@ def captured(capture: CaptureRecipe) -> Iterator[str]:
     """Yield what is done to the change rows of a table first, a line each."""
     if capture.condition is not None:
         yield f"only rows for which {capture.condition.text}"
+    if capture.ignored is not None:
+        yield f"no changes for which {capture.ignored.text}"
+    if capture.ignored_updates is not None:
+        yield f"no updates for which {capture.ignored_updates.text}"
     if capture.addresses:
         yield f"only rows for {', '.join(capture.subscribed)}, by {expression_text(capture.addresses)}"
     yield from (f"{name} is {expression_text(parts)}" for name, parts in capture.expressions)

@@ -44,6 +44,7 @@ class ChangeBatch:
     record: RECORD, the record of a topic that each row was read from; null where no expression asks, or in files.
     line: int64, the line of the file that each row was read from. order: int64, its place among all rows of the batch.
     before_images: which rows are before images whose after image is the next row; None: found from op and order.
+    location: the source location that they are of, where there are several.
     """
 
     file: str
@@ -58,6 +59,7 @@ class ChangeBatch:
     line: Ints
     order: Ints
     before_images: Mask | None = None
+    location: str = ""
 
     def __len__(self) -> int:
         return len(self.op)
@@ -137,6 +139,7 @@ class ChangeBatch:
             line=self.line[at],
             order=self.order[at],
             before_images=self.is_before_image[at],
+            location=self.location,
         )
 
     def split_by_table(self) -> list[ChangeBatch]:
@@ -163,7 +166,13 @@ class ChangeBatch:
         arrays = {name: getattr(self, name).take(taken) for name in _ARRAYS}
         before = self.is_before_image[at]
         return ChangeBatch(
-            self.file, segments, **arrays, line=self.line[at], order=self.order[at], before_images=before
+            self.file,
+            segments,
+            **arrays,
+            line=self.line[at],
+            order=self.order[at],
+            before_images=before,
+            location=self.location,
         )
 
     def filter(self, keep: Mask) -> ChangeBatch:
@@ -187,6 +196,7 @@ class ChangeBatch:
             line=self.line[keep],
             order=self.order[keep],
             before_images=(self.is_before_image & np.append(keep[1:], [False]))[keep],
+            location=self.location,
         )
 
     def merged(self) -> ChangeBatch:
@@ -231,6 +241,7 @@ def joined(batches: Sequence[ChangeBatch]) -> ChangeBatch:
         line=np.concatenate([batch.line for batch in batches]),
         order=np.concatenate([batch.order for batch in batches]),
         before_images=np.concatenate([batch.is_before_image for batch in batches]),
+        location=batches[0].location,
     )
 
 

@@ -39,7 +39,7 @@ class Read:
     whose records are counted and not sent. refreshed: tables, and up to which commit their rows were refreshed with
     what changed: such changes are passed over. finite: of rows of a refresh, numbers that are none, or without end, are
     null, as the changes of the channel have them. sent_later: files have rows of whose transactions
-    others were sent before; none of them goes on after the end of a file.
+    others were sent before; none of them goes on after the end of a file. any_database: tables may be of several.
     """
 
     dialect: str = "hvr"
@@ -55,6 +55,7 @@ class Read:
     refreshed: tuple[tuple[str, str], ...] = ()
     sent_later: bool = False
     finite: bool = False
+    any_database: bool = False
 
     def subdirs(self, file: str) -> str:
         """Return the directories between the source's path and a file of it, for {hvr_cap_subdirs}."""
@@ -66,8 +67,27 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Sought:
+    """The message that a broker refused, whose row is looked for.
+
+    bytes: of key and value. digest: of the value. why: the rest of the error that names the row. size: whether the
+    largest columns are named, too.
+    """
+
+    topic: str
+    bytes: int
+    digest: int
+    why: str
+    size: bool = False
+
+
+@dataclass(frozen=True)
 class Messages:
-    """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes."""
+    """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes.
+
+    limits: the topics whose own limit (max.message.bytes) is below max_bytes, and that limit. sought: set where the row
+    of a refused message is looked for, and nothing is sent.
+    """
 
     channel: str
     cap_loc: str
@@ -75,6 +95,12 @@ class Messages:
     timezone: str = "UTC"
     max_bytes: int = 0
     oversized: Oversized = field(default_factory=Oversized)
+    limits: tuple[tuple[str, int], ...] = ()
+    sought: Sought | None = None
+
+    def limit_of(self, topic: str) -> int:
+        """Return how large the messages of a topic may be."""
+        return min(self.max_bytes, dict(self.limits).get(topic, self.max_bytes))
 
 
 @dataclass(frozen=True)
@@ -114,6 +140,11 @@ class Send:
     partitions: tuple[tuple[str, int], ...] = ()
     topics: tuple[str, ...] | None = None
 
+    @property
+    def compression(self) -> str:
+        """How librdkafka compresses batches: none, gzip, snappy, lz4 or zstd."""
+        return self.producer.get("compression.type") or self.producer.get("compression.codec") or "none"
+
 
 @dataclass(frozen=True)
 class TransactionTopic:
@@ -145,7 +176,10 @@ class Recipe:
         Where the files are does not change them, nor does what only decides which rows are passed over and counted.
         """
         read = replace(self.read, path="", absent=(), refreshed=())
-        made = (read, self.tables, self.messages, *self.tolerance.changes, *filter(None, [self.transactions]))
+        messages = self.messages  # a topic's own limit decides to which topic a row goes only where dead letters do
+        if not messages.oversized.dead_letters:
+            messages = replace(messages, limits=())
+        made = (read, self.tables, messages, *self.tolerance.changes, *filter(None, [self.transactions]))
         return hashlib.sha256(repr(made).encode()).hexdigest()
 
     def __hash__(self) -> int:

@@ -65,7 +65,8 @@ class CaptureRecipe:
     bytes they are cut to; blanks: columns that lose blanks at their end; days: columns that lose their time.
     characters: what stands for characters of text. missing: columns and what is sent where they are missing. augment:
     missing values of an after image are taken from the before image. condition: only rows for which it is true are
-    kept. addresses: where rows go, if not to Kafka alone; subscribed: addresses whose rows come to Kafka.
+    kept. ignored, ignored_updates: changes, and updates, for which they are true are not kept. addresses: where rows
+    go, if not to Kafka alone; subscribed: addresses whose rows come to Kafka.
     """
 
     table: Table | None = None
@@ -80,13 +81,20 @@ class CaptureRecipe:
     augment: bool = False
     coalesce: bool = False
     condition: Sql | None = None
+    ignored: Sql | None = None
+    ignored_updates: Sql | None = None
     addresses: tuple[Part, ...] = ()
     subscribed: tuple[str, ...] = ()
 
     @property
     def paired(self) -> bool:
         """Whether the two rows of an update are needed together."""
-        return self.augment or self.coalesce or self.condition is not None
+        return self.augment or self.coalesce or bool(self.conditions)
+
+    @property
+    def conditions(self) -> tuple[Sql, ...]:
+        """The conditions that decide which rows are kept."""
+        return tuple(one for one in (self.condition, self.ignored, self.ignored_updates) if one is not None)
 
     def text_rules(self, column: str) -> TextRules:
         """Return what is done to the values of a column."""
@@ -177,10 +185,10 @@ class TableRecipe:
         """The expressions of fields, and of what messages have beside their values."""
         of_fields = (field.expression for field in self.fields)
         of_capture = (parts for _, parts in self.capture.expressions)
-        condition = (self.capture.condition,) if self.capture.condition else ()
         of_headers = (parts for _, parts in self.headers)
+        captured = (*of_capture, self.capture.conditions, self.capture.addresses)
         of_message = (self.message_key.expression, self.message_topic, self.message_timestamp, self.message_partition)
-        return (*of_fields, *of_capture, condition, self.capture.addresses, *of_message, *of_headers)
+        return (*of_fields, *captured, *of_message, *of_headers)
 
     @property
     def in_source(self) -> Table:

@@ -40,13 +40,15 @@ class File:
     """What dialects read: a change file, of this machine or of a store, that Arrow opens.
 
     path: what it is called, in errors, too. number: that of its slice. joined: its lines and those of files after it,
-    which are read as if they were in it. Another source has a class of its own, with lines, `container` and `start`.
+    which are read as if they were in it. location: the source location that it is of, where there are several.
+    Another source has a class of its own, with lines, `container` and `start`.
     Errors of joined ones name the first of them: they are for whoever reads them again one by one.
     """
 
     path: str
     number: int = 0
     joined: JoinedLines | None = None
+    location: str = ""
 
     @property
     def parts(self) -> tuple[File, ...]:
@@ -177,6 +179,7 @@ class Reading:
     """Of moments that are written without a zone where the column has one."""
     timestamp_column: str | None = None
     known_sources: tuple[tuple[str, Source], ...] = ()
+    any_database: bool = False
     """Of tables whose records came in earlier cycles: which table of the source they were of."""
     repeated_positions: bool = False
     """Whether changes may come again, or at positions that are not after those before."""
@@ -234,7 +237,10 @@ class Reading:
 
     def source_tables(self) -> SourceTables:
         """Return what looks up the tables of a file's records."""
-        return SourceTables(self.catalogue, ignores_unknown=self.ignore_unknown_tables, known=dict(self.known_sources))
+        known = dict(self.known_sources)
+        return SourceTables(
+            self.catalogue, ignores_unknown=self.ignore_unknown_tables, known=known, any_database=self.any_database
+        )
 
     @property
     def only_table(self) -> Table | None:
@@ -283,4 +289,5 @@ def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = (
         sent_later=recipe.read.sent_later,
         tolerant=recipe.tolerance.rejects,
         known_sources=known_sources,
+        any_database=recipe.read.any_database,
     )

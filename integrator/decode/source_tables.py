@@ -76,10 +76,13 @@ class SourceTables:
 
     One table of the channel takes the records of one table of the source. A definition names neither the database nor,
     in each case, the schema, and could take those of several: the first one is kept, and another one is an error.
+    any_database: it may be a table of each database, as where there are several source locations.
     """
 
-    def __init__(self, catalogue: Catalogue, *, ignores_unknown: bool, known: Mapping[str, Source]) -> None:
-        self._catalogue, self._ignores_unknown = catalogue, ignores_unknown
+    def __init__(
+        self, catalogue: Catalogue, *, ignores_unknown: bool, known: Mapping[str, Source], any_database: bool = False
+    ) -> None:
+        self._catalogue, self._ignores_unknown, self._any_database = catalogue, ignores_unknown, any_database
         self._known, self.new = known, dict[str, Source]()
         self._found: dict[tuple[bool, Source], Table | str] = {}
 
@@ -146,6 +149,7 @@ class SourceTables:
     def _keep(self, table: Table, source: Source, where: Place) -> None:
         """Keep of which table of the source a table is. Raises DataError."""
         given = source._replace(name=table.base_name) if source.name == table.name else source
+        given = given._replace(database=None) if self._any_database else given
         known = self._known if table.name in self._known else self.new
         if check_one_source(known, table.name, given, where) is given:
             self.new[table.name] = given

@@ -38,7 +38,8 @@ class Bundler:
     def __init__(self, recipe: Recipe) -> None:
         self._framing = framing_of(recipe)
         self._bundling = recipe.messages.layout.bundling
-        self._limit = recipe.messages.max_bytes
+        self._messages = recipe.messages
+        self._compressed = recipe.send.compression != "none"
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = 0
         self._cut: dict[str, str] = {}
@@ -127,7 +128,7 @@ class Bundler:
             after = max(at + 1, int(np.searchsorted(starts, starts[at] + ROWS_AT_ONCE)))
             begin, end = int(starts[at]), int(starts[after]) if after < len(starts) else len(rows)
             part = rows.slice(begin, end - begin)
-            yield self._messages(part, starts[at:after] - begin, kinds.slice(begin, end))
+            yield self._message_batch(part, starts[at:after] - begin, kinds.slice(begin, end))
             at = after
 
     def _groups(self, rows: pa.RecordBatch, new_topic: Mask) -> Mask:
@@ -147,28 +148,39 @@ class Bundler:
     def _starts(self, rows: pa.RecordBatch, groups: Ints, kinds: RowFrames) -> tuple[Ints, Mask]:
         """Return where messages begin, in the groups that begin at `groups`; and which have passed the threshold."""
         sizes = _Sizes(rows, kinds, self._framing)
-        threshold = self._bundling.threshold if self._bundling.keyless else self._limit
+        limits = self._limits(rows["topic"].take(pa.array(groups)))
+        threshold = self._bundling.threshold if self._bundling.keyless else self._messages.max_bytes
         ends = np.append(groups[1:], len(rows)) - 1
         every = np.arange(len(rows))
         begins = np.repeat(groups, np.diff(groups, append=len(rows)))
         largest = np.maximum.reduceat(sizes.message(begins, every), groups)  # of headers, a row before may have more
-        whole = (sizes.value(groups, ends) <= threshold) & (largest <= self._limit)
+        whole = (sizes.value(groups, ends) <= threshold) & (largest <= limits)
         if whole.all():
             return groups, np.zeros(len(groups), bool)
         starts, passed = [], []
-        for begin, end, fits in zip(groups.tolist(), ends.tolist(), whole.tolist(), strict=True):
+        parts = (groups.tolist(), ends.tolist(), whole.tolist(), limits.tolist())
+        for begin, end, fits, limit in zip(*parts, strict=True):
             if fits:
                 starts.append(begin)
                 passed.append(False)
                 continue
             while begin <= end:
-                stop = sizes.stop(begin, end, threshold, self._limit)
+                stop = sizes.stop(begin, end, threshold, limit)
                 starts.append(begin)
                 passed.append(stop < end or sizes.value_of(begin, stop) > threshold)
                 begin = stop + 1  # noqa: PLW2901 - the loop goes over messages of a group
         return np.array(starts), np.array(passed)
 
-    def _messages(self, rows: pa.RecordBatch, starts: Ints, kinds: RowFrames) -> Messages:
+    def _limits(self, topics: pa.Array) -> Ints:
+        """Return how large the messages of each of `topics` may be: brokers compare what is compressed."""
+        if self._compressed or not self._messages.limits:
+            return np.full(len(topics), self._messages.max_bytes, np.int64)
+        named = topics.dictionary_encode()
+        of_topic = [self._messages.limit_of(topic) for topic in named.dictionary.to_pylist()]
+        found: Ints = np.array(of_topic, np.int64)[np.asarray(named.indices)]
+        return found
+
+    def _message_batch(self, rows: pa.RecordBatch, starts: Ints, kinds: RowFrames) -> Messages:
         """Return the messages that begin at `starts`, topic after topic; all but values are those of the last row."""
         values = self._framing.values(rows, starts, kinds)
         last = rows

@@ -57,8 +57,7 @@ class Programs:
 def _without_name(table: TableRecipe) -> TableRecipe | None:
     """Return what a table's rows are made by, without its name; None where its name is in a counter or a capture."""
     capture = table.capture
-    condition = () if capture.condition is None else (capture.condition,)
-    of_capture = [*(parts for _, parts in capture.expressions), capture.addresses, condition]
+    of_capture = [*(parts for _, parts in capture.expressions), capture.addresses, capture.conditions]
     named = any(depends_on(parts, "table") for parts in of_capture)
     if named or capture.coalesce or capture.trims or table.coercion.policy not in ("FATAL", "SILENT"):
         return None

@@ -64,12 +64,14 @@ class TableEncoder:
     def encode(self, changes: ChangeBatch, clock: RunClock, counters: CycleCounters) -> Encoded:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
         changes = self.captured(changes, clock, counters)
-        limit, policy = self._channel.messages.max_bytes, self._channel.messages.oversized
+        policy, sought = self._channel.messages.oversized, self._channel.messages.sought
         cut: set[int] = set()
         for _ in range(len(changes.columns) + 1):
             counted = CycleCounters()
             fragments, order = self.fragments(changes, clock, counted)
             over, sizes = self.above(fragments)
+            if len(over) and sought is not None:
+                raise oversize.found(changes, oversize.place_of(changes, int(order[over[0]])), self._recipe, sought)
             if not len(over) or not policy.skeleton:
                 break
             found = dict(zip(order[over].tolist(), sizes.tolist(), strict=True))
@@ -77,7 +79,7 @@ class TableEncoder:
             cut.update(found)
         if len(over) and not policy.dead_letters:
             at = oversize.place_of(changes, int(order[over[0]]))
-            raise oversize.refuse(changes, at, self._recipe, int(sizes[0]), limit)
+            raise oversize.refuse(changes, at, self._recipe, int(sizes[0]), self._channel)
         if len(over):
             fragments, order = oversize.dead_letters(fragments, order, over, changes, self._framing, self._channel)
         counters.add(counted)
@@ -210,19 +212,8 @@ class TableEncoder:
         return encoded
 
     def above(self, fragments: pa.RecordBatch) -> tuple[Ints, Ints]:
-        """Return the places of rows whose messages would be above the maximum size, and the sizes (I5)."""
-        limit, none = self._channel.messages.max_bytes, np.empty(0, np.int64)
-        if not fragments.num_rows:
-            return none, none
-        plain = fragments["headers"].null_count == fragments.num_rows
-        longest = sum(pc.max(pc.binary_length(fragments[name])).as_py() or 0 for name in ("payload", "key"))
-        pairs = pc.unique(pc.binary_join_element_wise(fragments["table"], fragments["shape"], "\0")).to_pylist()
-        frame = max(self._framing.frame_bytes(*pair.split("\0")) for pair in pairs)
-        if plain and self._framing.with_growth(longest + frame) <= limit:
-            return none, none
-        sizes = self._framing.sizes(fragments)
-        over = np.flatnonzero(sizes > limit)
-        return over, sizes[over]
+        """Return the places of rows whose messages would be above their maximum size, or are sought, and the sizes."""
+        return oversize.above(fragments, self._framing, self._channel)
 
 
 def _tables(changes: ChangeBatch, rows: Rows) -> pa.Array:

@@ -78,11 +78,15 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_tbl_name": Substitution(schema.String(), _BOTH, ("table",)),
     "hvr_tbl_base_name": Substitution(schema.String(), _BOTH, ("table",)),
     "hvr_schema": Substitution(schema.String(), _BOTH, ("table",)),
+    "hvr_slice_num": Substitution(schema.Integer(32), _CAPTURED, ("run",)),
+    "hvr_slice_total": Substitution(schema.Integer(32), _CAPTURED, ("run",)),
+    "hvr_slice_value": Substitution(schema.String(), _CAPTURED, ("run",)),
 }
 """Those that a row can have in integrate. {hvr_missing} and {hvr_row_uuid} are extensions: the names of columns that
 the source left out, for formats in which they are sent as null; and a UUID of the change. So are those of the record of
 a topic: its topic, partition, offset, key and time, and the header NAME of {hvr_cap_header NAME}. {hvr_var_NAME} is put
 in when the channel is read. {hvr_integ_key} and {hvr_integ_tstamp} are clocks: a change that is sent again has another.
+Those of slices have a value in a refresh alone.
 """
 
 VARIABLE = "hvr_var_"

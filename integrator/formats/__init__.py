@@ -7,6 +7,7 @@ A new format is a file with a `Format`, and a line in the dict; its golden bytes
 from integrator.formats import (
     avro,
     avro_file,
+    bson,
     connect_json,
     csv_text,
     hvr_xml,
@@ -22,6 +23,7 @@ FORMATS: dict[str, Format] = {
     "SCHEMA_PAYLOAD": connect_json.SCHEMA_PAYLOAD,
     "PAYLOAD": connect_json.PAYLOAD,
     "JSON": plain_json.FORMAT,
+    "BSON": bson.FORMAT,
     "CSV": csv_text.FORMAT,
     "XML": hvr_xml.FORMAT,
     "AVRO_FILE": avro_file.FORMAT,

@@ -28,7 +28,8 @@ class Frame:
     start, end: around the message. table_start, table_end: around a run of rows of one table. before, after: around
     each row. between_rows, between_tables: between rows of a run, and between runs.
     assemble: makes the body out of the rows, for formats that count the rows; then only start and end are
-    put around it.
+    put around it. numbered: what stands before rows that are assembled, by their places in the message; between_rows
+    is then what that may cost. finish: is done to each message that is assembled, such as its length put before it.
     """
 
     start: bytes = b""
@@ -40,6 +41,8 @@ class Frame:
     between_rows: bytes = b""
     between_tables: bytes = b""
     assemble: Assemble | None = None
+    numbered: Callable[[Ints], pa.Array] | None = None
+    finish: Callable[[pa.Array], pa.Array] | None = None
 
     @cached_property
     def opening(self) -> bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from integrator import tables
+from integrator.channel.created_topics import BROKER
 from integrator.errors import ConfigurationError
 from integrator.imports import draft as drafts
 from integrator.imports import producer
@@ -76,6 +77,7 @@ def read(file: Path) -> Draft:
         draft.report.ignore("test_topic", f"check --connect --test-topic {values['test_topic']} does the same")
     ours = {key.replace("_", "."): value for key, value in values.items() if key not in ("sync_producer", "test_topic")}
     producer.import_producer(ours, draft, PREFIX, lambda name: name.replace(".", "_"))
+    draft.kafka["Create_Topics"] = BROKER
     draft.report.differ(_KEYS)
     return draft
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from integrator.errors import ConfigurationError
 
 _BETWEEN = re.compile(r"(?<!\\),")
+_FLAGS = re.compile(r"\(\?([imsx]+)\)")
 _LITERAL = re.compile(r"[\w$#-]+(?:\.[\w$#-]+)*")
 
 
@@ -47,5 +48,7 @@ class Matches:
 
 
 def java(pattern: str) -> str:
-    """Return an expression of Java's as Python has it: the names of groups differ."""
+    """Return an expression of Java's as Python has it: the names of groups differ, and flags hold for a group."""
+    flags = _FLAGS.match(pattern)
+    pattern = f"(?{flags[1]}:{pattern[flags.end() :]})" if flags else pattern
     return re.sub(r"\(\?<([A-Za-z]\w*)>", r"(?P<\1>", pattern)

@@ -27,6 +27,7 @@ _CAPTURES = {
     "mariadb": "Maxwell, Canal or Debezium", "sqlserver": "Debezium or AWS DMS", "db2": "Debezium or AWS DMS",
 }  # fmt: skip
 """What captures the changes of a database, as docs/sources/index.md has it."""
+_APART = ", and import each of them into a channel of its own: these may send to the same topics"
 _CAPITALS = ("oracle", "db2", "db2i")
 
 
@@ -113,7 +114,7 @@ def _places(hub: HvrHub, channel: HvrChannel, groups: dict[str, str], options: O
     others = [name for name in groups if name not in kafka]
     sources = [name for name in others if capturing & {name, groups[name]}] or others
     target = _one("Kafka location", kafka, options.target, "--target", file)
-    source = _one("source location", sources, options.source, "--source", file)
+    source = _one("source location", sources, options.source, f"--source{_APART}", file)
     return Places(source, groups[source], target, groups[target])
 
 

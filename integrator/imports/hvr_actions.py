@@ -44,12 +44,11 @@ _REASONS = {
     "DuplicateRows": "a table without a key has all its columns as its key",
     "CaptureExpressionType": "the expression is evaluated here, over the record alone",
 }
-_CONDITION = "changes that it ignored are sent, until {action: Restrict, CaptureCondition: …} says which are"
 _KEPT_BACK = {
-    "IgnoreCondition": _CONDITION,
-    "IgnoreUpdateCondition": _CONDITION,
     "IgnoreSessionName": "records do not name sessions, and changes of these sessions are sent",
     "Transform": "rows are sent without it; SQL changes rows (IntegrateExpression), and Restrict skips them",
+    "IntegrateConverter": "messages are sent without it; SQL changes values (IntegrateExpression)",
+    "CaptureConverter": "change files are read without it",
 }
 """What kept rows or values back, and cannot be followed."""
 

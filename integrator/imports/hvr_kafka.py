@@ -8,7 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from integrator.channel.brokers import of_parts
+from integrator.channel.created_topics import BROKER
 from integrator.channel.locations import KafkaLocation
+from integrator.errors import ConfigurationError
 from integrator.imports import registry_access
 from integrator.imports.draft import Draft
 
@@ -62,6 +65,7 @@ def import_kafka_location(name: str, given: dict[str, Any], brokers: str | None,
         else:
             reason = next((why for start, why in _REASONS.items() if key.startswith(start)), "no counterpart is known")
             draft.report.ignore(f"location {name}: {key}", reason)
+    kafka["Create_Topics"] = BROKER
     if any(key in properties for key in _FILES[1:]) and not kafka.keys() >= set(_FILES[1:]):
         for key in (*_FILES[1:], "Stream_Client_Private_Key_Password"):
             kafka.pop(key, None)
@@ -81,14 +85,21 @@ def _take_file(name: str, key: str, value: str, draft: Draft) -> None:
 
 
 def _brokers(given: Any) -> list[str]:
-    """Return host:port of brokers: of a text, or of a list of texts or of objects with host and port."""
+    """Return host:port of brokers: of a text, or of a list of texts or of objects with host and port.
+
+    Raises ConfigurationError.
+    """
     if isinstance(given, str):
         return [one.strip() for one in given.split(",") if one.strip()]
-    found = []
-    for one in given if isinstance(given, list) else ():
-        host, port = (one.get("host"), one.get("port")) if isinstance(one, dict) else (one, None)
-        found.append(f"{host}:{port}" if port else str(host))
-    return found
+    entries = given if isinstance(given, list) else ()
+    try:
+        return [str(of_parts(_lower(one) if isinstance(one, dict) else one)) for one in entries]
+    except ValueError as error:
+        raise ConfigurationError(f"Kafka_Brokers: {error}") from None
+
+
+def _lower(given: dict[str, Any]) -> dict[str, Any]:
+    return {key.lower(): value for key, value in given.items()}
 
 
 def _value(key: str, value: Any) -> Any:

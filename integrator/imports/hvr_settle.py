@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from integrator.channel.scope import CONDITIONS
 from integrator.errors import ConfigurationError, Problem
 from integrator.imports import draft as drafts
 from integrator.imports.draft import SCOPE, Draft
@@ -18,7 +19,7 @@ from integrator.imports.draft import SCOPE, Draft
 _PLACE = re.compile(r"\$\.actions\[(\d+)\](?:\.(\w+))?")
 _SCOPES = ("group", "table", "action", "Name", "DatatypeMatch")
 _MASKS = ("CaptureExpression", "IntegrateExpression", "Absent")
-_CONDITIONS = ("CaptureCondition", "AddressTo", "AddressSubscribe")
+_CONDITIONS = (*CONDITIONS, "AddressTo", "AddressSubscribe")
 
 
 def settle(draft: Draft, timezone: str) -> None:
@@ -69,7 +70,7 @@ def _left_out(at: int, name: str, problem: Problem, draft: Draft) -> bool:
 def _instead(action: dict[str, Any], lost: set[str]) -> dict[str, Any] | None:
     """Return what must not be sent now: {} if there is nothing, and None where that cannot be said."""
     absent: dict[str, Any] = {"Absent": True}
-    if action["action"] == "Restrict" and lost & set(_CONDITIONS):
+    if action["action"] in ("Restrict", "Capture") and lost & set(_CONDITIONS):
         return {"action": "TableProperties", "parameters": absent, "what": f"table {action.get('table', '*')}"}
     masked = action["action"] == "ColumnProperties" and not action.get("Extra") and lost & set(_MASKS) & set(action)
     if not masked:

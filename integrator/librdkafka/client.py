@@ -28,12 +28,12 @@ class Client:
         self,
         kind: int,
         properties: Mapping[str, str],
-        noticed: Callable[[str, bool], None],
+        noticed: Callable[[str, int], None],
         configure: Callable[[ctypes.CDLL, int], None] = lambda _library, _configuration: None,
     ) -> None:
         """Make a client of a kind; EnvironmentFault describes what is wrong with its properties.
 
-        noticed: is called with each error, and whether it is fatal. configure: sets what is not a property.
+        noticed: is called with each error, and its code if it is fatal, else 0. configure: sets what is not a property.
         """
         self.library = library()
         self._on_error = noticed
@@ -41,6 +41,7 @@ class Client:
         asked = None if signer is None else Asked(lambda handle, _config, _opaque: self._give_token(handle, signer))
         self._callbacks = Noticed(self._noticed), asked  # C keeps none alive
         self._topics: dict[str, int] = {}
+        self.code = 0
         self._raised: BaseException | None = None
         configuration, text = self.library.rd_kafka_conf_new(), ctypes.create_string_buffer(TEXT_BYTES)
         for name, value in aws_iam.without_own(properties).items():
@@ -89,9 +90,13 @@ class Client:
         return f"{message} ({self.library.rd_kafka_err2name(error).decode()})"
 
     def reason(self, error: int | None) -> tuple[str, bool]:
-        """Return the text of an rd_kafka_error_t, which is freed, and whether the call may be repeated."""
+        """Return the text of an rd_kafka_error_t, which is freed, and whether the call may be repeated.
+
+        Its code is in `code` until the next one.
+        """
         if not error:
             return "", False
+        self.code = int(self.library.rd_kafka_error_code(error))
         text: bytes = self.library.rd_kafka_error_string(error)
         retriable = bool(self.library.rd_kafka_error_is_retriable(error))
         self.library.rd_kafka_error_destroy(error)
@@ -127,6 +132,6 @@ class Client:
                 text = ctypes.create_string_buffer(TEXT_BYTES)
                 error = self.library.rd_kafka_fatal_error(handle, text, len(text))
                 message = text.value.decode(errors="replace")
-            self._on_error(f"{message} ({self.library.rd_kafka_err2name(error).decode()})", fatal)
+            self._on_error(f"{message} ({self.library.rd_kafka_err2name(error).decode()})", error * fatal)
         except BaseException as raised:  # noqa: BLE001 - as above: a fatal error is not to be lost
             self.raise_later(raised)

@@ -8,18 +8,25 @@ _CONTINUOUS = "not for Kafka, which is integrated continuously"
 _FILES = "for file targets"
 _FILES_AND_DATABASES = "for file and database targets"
 _DATABASES = "for target databases"
+_CAPTURED = "not there: changes are captured before they come here"
+_CONVERTER = (
+    'not there: values are changed by SQL (IntegrateExpression: "sql: …"), their shape by FileFormat; a program that '
+    "converts whole messages reads the topic, and writes another"
+)
+_LOOKUP = "not there: a condition sees the row alone; use Restrict with AddressTo or CaptureCondition"
 _DB2_FOR_I = "is of Db2 for i only"
 _CONDITIONS = "belongs to the conditions of refresh and compare"
-_SLICES = "belongs to SliceCountCondition and SliceSeriesCondition of Restrict, in refresh"
 _SOURCE_FILES = "not there: path, pattern and ignore of the source location say which change files there are"
 
 ACTIONS = {
     "AdaptDDL": "is a setting of the source location: unknown_columns: add (or unknown_columns: ignore)",
-    "AgentPlugin": "is not supported: each command returns an exit code and logs JSON, for scripts around it",
+    "AgentPlugin": "is not supported: a script around integrate --once does what it did before and after cycles (each "
+    "command returns an exit code and logs JSON, with rows by table and operation); SQL changes rows",
     "CollisionDetect": "is for target databases",
     "DbObjectGeneration": "is for target databases",
     "DbSequence": "is for target databases",
-    "Transform": 'is not supported: SQL changes rows (IntegrateExpression: "sql: …"), and Restrict skips them',
+    "Transform": 'is not supported: SQL changes rows (IntegrateExpression: "sql: …"), and Restrict skips them; a '
+    "command of your own reads the topic, and writes another",
 }
 
 PARAMETERS = {
@@ -30,6 +37,26 @@ PARAMETERS = {
     "Burst": _CONTINUOUS,
     "BurstCommitFrequency": _CONTINUOUS,
     "CaptureConverter": "not there: change files are read as they are",
+    "CaptureConverterArguments": "not there: change files are read as they are",
+    "ComparePattern": "not there: nothing is compared",
+    "DynamicHorizLookup": _LOOKUP,
+    "HashKey": _CAPTURED,
+    "HorizLookupTable": _LOOKUP,
+    "IgnoreSizeChanges": _SOURCE_FILES,
+    "IntegrateStartAfterCapture": "not needed: the daemon integrates changes as they come; or use IntegrateStartTimes",
+    "JournalBurstTable": _CONTINUOUS,
+    "KeyName": _DATABASES,
+    "KeyOnlyCaptureTable": _CAPTURED,
+    "LogReadMethod": _CAPTURED,
+    "LogTruncate": _CAPTURED,
+    "MapEmptyDateToConstant": _DATABASES,
+    "MessageCompress": "here Kafka_Message_Compress of the Kafka location",
+    "Pattern": _SOURCE_FILES,
+    "QuickToggle": _CAPTURED,
+    "SupplementalLogging": _CAPTURED,
+    "TableName": "here BaseName of TableProperties, or Integrate Topic",
+    "ToggleFrequency": _CAPTURED,
+    "TriggerBased": _CAPTURED,
     "CaptureFromRowId": "not possible: change files have no row ids",
     "CaptureOnceOnStart": "changes are captured before they come here; use IntegrateOnceOnStart",
     "CaptureStartTimes": "changes are captured before they come here; use IntegrateStartTimes",
@@ -49,14 +76,15 @@ PARAMETERS = {
     "IgnoreCoerceError": "here CoerceErrorPolicy: SILENT of TableProperties",
     "IgnoreSessionName": "not there: changes are captured before they come here",
     "IntegrateCondition": "for target databases; here CaptureCondition, or AddressTo",
-    "IntegrateConverter": "not there",
+    "IntegrateConverter": _CONVERTER,
+    "IntegrateConverterArguments": _CONVERTER,
     "JournalRouterFiles": "not there: change files are yours to keep",
     "MapEmptyStringToSpace": _DATABASES,
     "MaxFileSize": "for file targets; here HVR_KAFKA_MSG_MAX_BYTES, or Kafka_Message_Bundling_Threshold",
     "Method": "not needed: Kafka is integrated continuously",
     "NoDuplicateRows": "not needed: a table without a key has all its columns as key (Key gives it one)",
     "NoTriggerFiring": _DATABASES,
-    "NoUpdate": "not there",
+    "NoUpdate": "here IgnoreUpdateCondition: 'true' of Capture",
     "OnErrorSaveFailed": "for target databases; here errors: {tolerance: all} of the channel",
     "OrderByTable": _FILES_AND_DATABASES,
     "ParallelSessions": "not there: Spark reads change files in parallel",
@@ -84,9 +112,6 @@ VARIABLES = {
 }
 
 SUBSTITUTIONS = {
-    "hvr_slice_num": _SLICES,
-    "hvr_slice_total": _SLICES,
-    "hvr_slice_value": _SLICES,
     "hvr_tx_sequence_number": _DB2_FOR_I,
     "hvr_cap_job": _DB2_FOR_I,
     "hvr_cap_program": _DB2_FOR_I,
@@ -103,5 +128,4 @@ NAMES = [
     *named("HVR", "parameter", PARAMETERS),
     *named("HVR", "variable", VARIABLES),
     *named("HVR", "substitution", SUBSTITUTIONS),
-    *named("HVR", "word", {"TABLE_OBJECT_BSON": "use TABLE_OBJECT"}),
 ]

@@ -54,7 +54,7 @@ from integrator.plan.source import (
 )
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
-from integrator.plan.topic import check_partitions, check_row_topics
+from integrator.plan.topic import check_creation, check_row_topics, notes_of_creation
 from integrator.schema import Table
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
@@ -193,7 +193,7 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
     if len(made) == len(recipes) and not any(table.message_topic for table in recipes):
-        check_partitions(scope, table_topics)
+        check_creation(scope, [*table_topics, oversized.dead_letters, ends.kafka.Transaction_Topic or ""])
     return Recipe(
         read=_read(scope, ends.source, tuple(in_database(scope.of(table)) for table in absent)),
         tables=tuple(dataclasses.replace(one, added=adding.places(one.in_source, came)) for one in recipes),
@@ -237,4 +237,6 @@ def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:
     yield from notes_of(channel, ends.kafka)
     yield from notes_of_deletes(tables)
     yield from notes_of_partitions(tables, channel.locations[ends.scope.cap_loc].group)
+    beside = (recipe.messages.oversized.dead_letters, ends.kafka.Transaction_Topic or "")
+    yield from notes_of_creation(ends.kafka, [*(table.topic for table in tables), *beside])
     yield from notes_of_compaction(ends.kafka, tables)

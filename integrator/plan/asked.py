@@ -59,14 +59,14 @@ _IN_TRANSACTIONS = ", ".join(name for name, dialect in DIALECTS.items() if diale
 
 def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
     """Report what needs whole transactions, where the source divides them."""
-    divided = "the topics that are read divide transactions among partitions"
+    divided = "transactions come side by side, from partitions of topics or from several source locations"
     if scope.layout.bundling.mode == "TRANSACTION":
         report = scope.problems.at_location(scope.kafka)
         report("Kafka_Message_Bundling", f"TRANSACTION is not possible: {divided}; use ROW, CHANGE or THRESHOLD")
     for table in tables:
         if any(depends_on(parts, "transaction") for parts in table.expressions):
             text = f"{{hvr_tx_countdown}} cannot be counted: {divided}; leave it out"
-            scope.problems.add(("locations", scope.cap_loc, "topics"), text, table.table.name)
+            scope.problems.add(("locations", scope.cap_loc), text, table.table.name)
 
 
 def _check_records(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from integrator.channel import reader
-from integrator.channel.locations import KafkaLocation, TopicCreation
+from integrator.channel.created_topics import Creation, creation_of
+from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.monitor import Monitor
 from integrator.channel.reader import Path_
@@ -89,10 +90,10 @@ class Plan:
         return self.recipe.send.producer["bootstrap.servers"]
 
     @property
-    def create_topics(self) -> TopicCreation | None:
-        """How topics are created that are not there; None if they are not."""
+    def create_topics(self) -> Creation:
+        """How topics are created that are not there."""
         location = self.origin.channel.locations[self.kafka]
-        return location.Create_Topics if isinstance(location, KafkaLocation) else None
+        return creation_of(location.Create_Topics if isinstance(location, KafkaLocation) else None)
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from integrator.channel.problems import Problems
 from integrator.channel.shape import class_of
 from integrator.channel.sources import SourceLocation
 from integrator.channel.topics import TopicsLocation
+from integrator.plan.several import several_of
 from integrator.plan.source import change_sources, table_sources
 from integrator.sources.contract import Source
 from integrator.sources.files.source import Files
@@ -21,6 +22,9 @@ from integrator.sources.tables import TABLE_SOURCES, Snapshot, TableSource
 AnySource: TypeAlias = Source | TableSource
 _End = TypeVar("_End")
 _REFRESH = "the command is refresh, and check and plan have the option --refresh"
+_APART = (
+    ", or give each a channel of its own: they may send to the same topics, and {hvr_cap_loc} tells their rows apart"
+)
 _KAFKA_EXAMPLE = "{class: kafka, Kafka_Brokers: [HOST:PORT]}"
 
 
@@ -38,7 +42,8 @@ def ends_of(
     if refreshing:
         source = _one(of_tables, TABLE_SOURCES, Snapshot.example, problems)
     else:
-        source = _one(changes, map(_named, SOURCES), f"{Files.example}{more}", problems)
+        found = several_of(channel, changes, problems) or changes
+        source = _one(found, map(_named, SOURCES), f"{Files.example}{more}", problems, apart=_APART)
     locations = {name: one for name, one in channel.locations.items() if isinstance(one, KafkaLocation)}
     kafka = _one(locations, ["kafka"], f"{_KAFKA_EXAMPLE}{more}", problems)
     if source is None or kafka is None:
@@ -48,11 +53,12 @@ def ends_of(
 
 
 def _one(
-    found: Mapping[str, _End], classes: Iterable[str], example: str, problems: Problems
+    found: Mapping[str, _End], classes: Iterable[str], example: str, problems: Problems, apart: str = ""
 ) -> tuple[str, _End] | None:
+    """Return the one location that is found, or the first; others and none are a problem. apart: what else serves."""
     if len(found) != 1:
         names = ", ".join(found)
-        text = f"found {names}: leave one of them out" if found else f"found none: add one, such as {example}"
+        text = f"found {names}: leave one of them out{apart}" if found else f"found none: add one, such as {example}"
         problems.add(("locations",), f"a channel has one location of class {' or '.join(classes)}; {text}")
     return next(iter(found.items()), None)
 

@@ -81,7 +81,7 @@ def kafka_settings(
     for at, text in brokers.wrong_brokers(location.Kafka_Brokers):
         problems.add(("locations", name, "Kafka_Brokers", at), text)
     access = kafka_access.access_properties(location, problems.at_location(name), problems.source.directory)
-    kafka_access.check_beside(extra, access, variables.report)
+    extra = kafka_access.checked_beside(extra, access, variables.report)
     producer = _defaults(location, max_bytes, timeout, extra) | access | extra
     for refused, why in client(producer):
         if not refused and len(problems) > before:  # what does not go together is reported already
@@ -156,7 +156,7 @@ def _source_properties(
         return {}
     extra = extra_properties(variables.properties(), variables.report, location.directory)
     access = kafka_access.access_properties(location, lambda _parameter, _text, _table="": None, location.directory)
-    kafka_access.check_beside(extra, access, variables.report)
+    extra = kafka_access.checked_beside(extra, access, variables.report)
     for one in extra:
         if one in _SET_BY_SOURCE:
             variables.report(PROPERTIES, f"{one} is set by the source itself; leave it out")

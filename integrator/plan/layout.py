@@ -57,6 +57,9 @@ def layout_of(
                 report(parameter, f"with {kind}, a message is one value: leave it out")
     if format_name in _OWN_ENCODING and given.values.Encoding != "UTF-8":
         report("Encoding", "Connect's converters read UTF-8; choose a plain JsonMode, Csv or Xml")
+    for parameter in ("Encoding", "ConvertNewlinesTo") if format_name == "BSON" else ():
+        if parameter in given.places:
+            report(parameter, f"{parameter} is for text, and BSON is binary; leave it out")
     _check_location(location, format_name, envelope, at_location)
     block = given.values.BlockCompress
     if block and kind in _BLOCKS and block not in _BLOCKS[kind]:
@@ -152,7 +155,7 @@ def _format(kind: str, mode: str, location: KafkaLocation) -> str:
         case "Registry":
             return f"REGISTRY_{location.Kafka_Schema_Registry_Format}"
         case "Json":
-            return mode if mode in _OWN_ENCODING else "JSON"
+            return "BSON" if mode == "TABLE_OBJECT_BSON" else mode if mode in _OWN_ENCODING else "JSON"
         case "Avro":
             return "AVRO_FILE"
         case _:

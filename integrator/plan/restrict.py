@@ -1,10 +1,12 @@
-"""Restrict -> which rows are captured, and where they go."""
+"""Restrict, and Capture's conditions -> which rows are captured, and where they go."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from integrator import schema
+from integrator.channel.merge import Parameters
 from integrator.contracts.table_recipe import CaptureRecipe
 from integrator.expressions.parse import SQL, fixed_text, parse, sql
 from integrator.expressions.parts import Part, Sql
@@ -16,30 +18,36 @@ from integrator.transform.restrict import reaching
 
 
 def restricted(capture: CaptureRecipe, given: TableScope, in_records: Table, names: tuple[str, str]) -> CaptureRecipe:
-    """Return how rows are captured, with Restrict's condition and addresses for them.
+    """Return how rows are captured, with conditions and addresses for them.
 
     names: the Kafka location's and its group's. What is wrong is reported, by place and parameter.
     """
-    condition = _condition(given, in_records)
+    restrict, own = given.source.restrict, given.source.capture
+    capture = replace(
+        capture,
+        condition=_condition(restrict, "CaptureCondition", given, in_records),
+        ignored=_condition(own, "IgnoreCondition", given, in_records),
+        ignored_updates=_condition(own, "IgnoreUpdateCondition", given, in_records),
+    )
     addresses = _addresses(given, in_records)
     if addresses:
         capture = replace(capture, addresses=addresses, subscribed=(*names, *_subscribed(given)))
         _check_reached(given, capture, names)
-    return capture if condition is None else replace(capture, condition=condition)
+    return capture
 
 
-def _condition(given: TableScope, in_records: Table) -> Sql | None:
-    """Return CaptureCondition; None where there is none, or a wrong one, which is reported."""
-    restrict = given.source.restrict
-    if restrict.values.CaptureCondition is None:
+def _condition(of: Parameters[Any], parameter: str, given: TableScope, in_records: Table) -> Sql | None:
+    """Return a condition over rows; None where there is none, or a wrong one, which is reported."""
+    text = getattr(of.values, parameter)
+    if text is None:
         return None
-    text = restrict.values.CaptureCondition.strip()
+    text = text.strip()
     is_prefixed = text.lower().startswith(SQL)
     try:
         condition = sql(text[len(SQL) :].strip() if is_prefixed else text, in_records, "CaptureExpression")
         engine.check_condition(condition, in_records)
     except ExpressionError as error:
-        given.report(restrict.places["CaptureCondition"], "CaptureCondition", error.reason)
+        given.report(of.places[parameter], parameter, error.reason)
         return None
     return condition
 

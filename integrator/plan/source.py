@@ -74,6 +74,7 @@ def read_of(source: Source, tables: Sequence[Table], state: str, absent: tuple[T
         unknown_columns=location.unknown_columns,
         repeated_positions=location.repeated_positions == "send",
         absent=absent,
+        any_database=source.any_database,
     )
 
 

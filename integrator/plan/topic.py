@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from integrator.channel.created_topics import BROKER, TopicCreation, TopicRule, rule_of
+from integrator.channel.locations import KafkaLocation
 from integrator.channel.reader import Path_
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.table_recipe import TableRecipe
@@ -100,10 +102,48 @@ def check_row_topics(scope: ChannelScope, tables: Sequence[TableRecipe], strateg
                 scope.problems.add(place, f"{text}{part.capitalize()}SubjectStrategy: RecordNameStrategy", name)
 
 
-def check_partitions(scope: ChannelScope, topics: Iterable[str]) -> None:
-    """Add a problem for each topic of Topic_Partitions that is no table's; `topics` are those of all tables."""
-    creation, known = scope.location.Create_Topics, sorted(set(topics))
-    for topic in creation.Topic_Partitions if creation is not None else ():
+def check_creation(scope: ChannelScope, topics: Iterable[str]) -> None:
+    """Add a problem for each name in Create_Topics that is no topic of the channel; `topics` are all of them."""
+    given, known = scope.location.Create_Topics, sorted(set(topics))
+    place: Path_ = ("locations", scope.kafka, "Create_Topics")
+    named: list[tuple[Path_, str]] = []
+    if isinstance(given, TopicCreation):
+        named = [((*place, "Topic_Partitions", topic), topic) for topic in given.Topic_Partitions]
+    elif isinstance(given, list):
+        named = [((*place, at, "topics"), topic) for at, rule in enumerate(given) for topic in rule.names]
+    for path, topic in named:
         if topic not in known:
-            text = f"{topic!r} is no topic of the channel's tables; {meant(topic, known, 'those are')}"
-            scope.problems.add(("locations", scope.kafka, "Create_Topics", "Topic_Partitions", topic), text)
+            text = f"{topic!r} is no topic of the channel; {meant(topic, known, 'those are')}"
+            scope.problems.add(path, text)
+
+
+def notes_of_creation(location: KafkaLocation, topics: Iterable[str]) -> Iterator[str]:
+    """Yield what topics will be that the channel does not create itself, and entries of Create_Topics without any."""
+    given, known = location.Create_Topics, sorted({topic for topic in topics if topic})
+    if given == BROKER:
+        yield BY_BROKERS
+    if not isinstance(given, list):
+        return
+    for at, rule in enumerate(given):
+        matched = [topic for topic in known if rule.matches(topic)]
+        if not matched:
+            yield f"{_entry(at, rule)} matches no topic of the channel"
+        elif all(rule_of(given, topic) is not rule for topic in matched):
+            yield f"{_entry(at, rule)} has no effect: entries before it match all its topics"
+    others = [topic for topic in known if rule_of(given, topic) is None]
+    if others:
+        yield (
+            f"{', '.join(others)}: no entry of Create_Topics matches, so these topics are not created and must exist; "
+            "an entry with topics: '*' at the end of the list is for all others"
+        )
+
+
+def _entry(at: int, rule: TopicRule) -> str:
+    return f"Create_Topics[{at}] ({', '.join(rule.topics)})"
+
+
+BY_BROKERS = (
+    "topics that do not exist are created by the brokers when the job starts (Create_Topics: broker, "
+    "auto.create.topics.enable): their partitions, replicas and settings are the brokers' defaults "
+    "(num.partitions, default.replication.factor, log.cleanup.policy), and are not known before"
+)

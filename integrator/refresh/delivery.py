@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from integrator.contracts.report import Report, largest
+from integrator.contracts.report import Report, refused_of
 from integrator.contracts.shards import Shards
-from integrator.deliver.kafka.topic_limits import refused
+from integrator.deliver.kafka.topic_limits import one_by_one, refused
 from integrator.errors import DataError, DeliveryError, shortened
 from integrator.names.numbers import counted
 from integrator.refresh.rows import Rows, fragments
@@ -37,9 +38,12 @@ def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shard
     except (PySparkException, Py4JError) as error:
         raise classify(error) or _of_data(rows, str(error)) or error from None
     reports = [Report.of_json(row.report) for row in collected]
-    large = largest(reports)
-    if large is not None:
-        raise refused(rows.recipe.send, large, rows.recipe.messages.max_bytes, f"refresh of {rows.table}")
+    found = refused_of(reports)
+    if found is not None:
+        fault = refused(rows.recipe, found, f"refresh of {rows.table}")
+        if isinstance(fault, DeliveryError):  # another message of its batch may be the reason
+            return deliver(source, replace(rows, recipe=one_by_one(rows.recipe)), state, tasks, shards)
+        raise fault
     wrong = [report.error for report in reports if report.error]
     sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))
     if wrong or sent != acknowledged:

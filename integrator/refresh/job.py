@@ -37,6 +37,7 @@ from integrator.run.spark import session
 from integrator.run.state import shards
 from integrator.run.state.directory import State
 from integrator.run.state.sync import summed
+from integrator.transform.expression import NO_SLICE, SliceOfTable
 
 REASON = "refresh"
 _WAIT_S = 600.0
@@ -223,9 +224,9 @@ class _Refresh:
             if not any(self._ledger.completed(part) for part in self._slices if part.table == name):
                 self._deliver(self._spark.range(1).coalesce(1).toDF("id"), self._rows(run, name, 0))
 
-    def _rows(self, run: RefreshRun, table: str, number: int) -> Rows:
+    def _rows(self, run: RefreshRun, table: str, number: int, part: SliceOfTable = NO_SLICE) -> Rows:
         commit = run.moment or BEGINNING
-        return Rows(_recipe(self._plan.recipe), table, number, commit, run.time, str(self._progress))
+        return Rows(_recipe(self._plan.recipe), table, number, commit, run.time, str(self._progress), part)
 
     def _slice(self, run: RefreshRun, part: Slice, stop: threading.Event) -> None:
         if stop.is_set():
@@ -234,7 +235,8 @@ class _Refresh:
         self._bars.begin(part)
         number = self._slices.index(part) + 1
         source = frame(self._spark, self._source, self._tables[part.table], part.condition)
-        reports = self._deliver(source, self._rows(run, part.table, number))
+        of_table = SliceOfTable(part.number, part.total, part.value)
+        reports = self._deliver(source, self._rows(run, part.table, number, of_table))
         summaries = [summary for report in reports for summary in report.summaries]
         rows, messages = sum(summary.rows for summary in summaries), sum(report.messages for report in reports)
         seconds = time.monotonic() - started

@@ -27,7 +27,7 @@ from integrator.encode.frames.framing import framing_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import MASKED, DataError, to_wire_error
 from integrator.schema import Column, arrow_type, describe, is_number
-from integrator.transform.expression import RunClock
+from integrator.transform.expression import NO_SLICE, RunClock, SliceOfTable
 
 _SLICE_DIGITS, _PART_DIGITS = 6, 10
 _PART_BITS = 12
@@ -40,8 +40,9 @@ BEGINNING = "0" * 20
 class Rows:
     """What the rows of a slice are: of which table; the slice's number in the run, from 1 (0 is a truncate's).
 
-    commit: the moment that they stand at, 20 hex digits. started: of the run. progress_directory: where each task
-    says how many rows it has read so far, for the bars; what counts is in its FileSummary.
+    part: what the slice is of the table. commit: the moment that they stand at, 20 hex digits. started: of the run.
+    progress_directory: where each task says how many rows it has read so far, for the bars; what counts is in its
+    FileSummary.
     """
 
     recipe: Recipe
@@ -50,6 +51,7 @@ class Rows:
     commit: str
     started: datetime
     progress_directory: str
+    part: SliceOfTable = NO_SLICE
 
 
 def fragments(rows: Rows, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -75,7 +77,7 @@ class _Task:
         seed = (1 << 62) + (int(self._rows.started.timestamp()) << SEED_BITS) + (part << FILE_BITS)
         for batch in batches:
             if batch.num_rows:
-                clock = RunClock(self._rows.started, seed)  # rows are numbered in their part already
+                clock = RunClock(self._rows.started, seed, part=self._rows.part)  # rows are numbered in it already
                 yield self._encoder.encode(self._changes(batch), clock, self._counters)[0]
                 self._count += batch.num_rows
                 self._tell()

@@ -22,12 +22,16 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 @dataclass(frozen=True)
 class Slice:
-    """A part of a table: the rows for which `condition` is true; all if it is empty. number: from 0, of total."""
+    """A part of a table: the rows for which `condition` is true; all if it is empty. number: from 0, of total.
+
+    value: of a series of values, the slice's.
+    """
 
     table: str
     number: int
     total: int
     condition: str
+    value: str | None = None
 
     @property
     def name(self) -> str:
@@ -63,14 +67,27 @@ def slices_of(
             problems.append(f"--slice, table {table.name}: {error}")
             continue
         only = conditions.get(table.name, Conditions()).refresh
-        whole = [" and ".join(f"({part})" for part in (only, part) if part) for part in parts]
-        result += [Slice(table.name, number, len(whole), condition) for number, condition in enumerate(whole)]
+        for number, (part, value) in enumerate(parts):
+            whole = " and ".join(f"({one})" for one in (only, part) if one)
+            result.append(Slice(table.name, number, len(parts), whole, value))
     if problems:
         raise ConfigurationError([Problem("refresh", 0, "", text) for text in problems])
     return result
 
 
-def _conditions(table: Table, expression: str | None, own: Conditions, quote: Callable[[str], str]) -> list[str]:
+def _conditions(
+    table: Table, expression: str | None, own: Conditions, quote: Callable[[str], str]
+) -> list[tuple[str, str | None]]:
+    """Return the condition of each slice, and its value in a series of values. Raises ValueError."""
+    if expression is not None and ";" in expression and "<" not in expression:
+        if own.series is None:
+            raise ValueError("a series of values needs Restrict SliceSeriesCondition at the source")
+        values = [value for value in map(str.strip, expression.split(";")) if value]
+        return [(_filled(own.series, {"{hvr_slice_value}": one.replace("'", "''")}), one) for one in values]
+    return [(condition, None) for condition in _of_ranges(table, expression, own, quote)]
+
+
+def _of_ranges(table: Table, expression: str | None, own: Conditions, quote: Callable[[str], str]) -> list[str]:
     if expression is None:
         return [""]
     if modulo := _MODULO.fullmatch(expression.strip()):
@@ -88,11 +105,6 @@ def _conditions(table: Table, expression: str | None, own: Conditions, quote: Ca
         total = int(expression)
         fill = {"{hvr_slice_total}": str(total)}
         return [_filled(own.count, fill | {"{hvr_slice_num}": str(number)}) for number in range(total)]
-    if ";" in expression:
-        if own.series is None:
-            raise ValueError("a series of values needs Restrict SliceSeriesCondition at the source")
-        values = [part.strip().replace("'", "''") for part in expression.split(";")]
-        return [_filled(own.series, {"{hvr_slice_value}": value}) for value in values if value]
     raise ValueError(f"{expression!r} is none of COL%N, COL<B1<B2, a number, or V1;V2")
 
 

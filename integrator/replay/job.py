@@ -58,7 +58,15 @@ class Outcome:
 
 
 def plan_of(plan: Plan) -> Plan:
-    """Return the plan that reads given letters where `plan` reads the channel's source."""
+    """Return the plan that reads given letters where `plan` reads the channel's source.
+
+    Raises ConfigurationError for a channel with several source locations: {hvr_cap_loc} would be another.
+    """
+    if plan.recipe.read.any_database:
+        raise ConfigurationError(
+            f"channel {plan.channel} has several source locations, and dead letters do not record which one a line is "
+            "of: write mended records into a file of their location"
+        )
     directory = Path(plan.state).absolute() / _DIRECTORY
     source = files_in(plan.changes.location, str(directory / "letters"), _PATTERN)
     recipe = plan.recipe

@@ -13,8 +13,7 @@ from pyspark.sql import functions as f
 
 from integrator.contracts.fragments import FRAGMENT_DDL
 from integrator.contracts.recipe import Recipe
-from integrator.contracts.report import Report, largest
-from integrator.deliver.kafka.topic_limits import refused
+from integrator.contracts.report import Report
 from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError
@@ -23,6 +22,7 @@ from integrator.run.passes import transactions
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.second_pass import REPORT_DDL, second_pass
+from integrator.run.refusals import Refusals
 from integrator.run.spark.failures import classify
 from integrator.run.state import consistency
 from integrator.run.state.directory import State
@@ -44,7 +44,7 @@ def cycle(
     with each synced cycle. Raises IntegratorError.
     """
     checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
-    reasons = Reasons(plan.recipe.send.producer, plan.topics)
+    reasons, refusals = Reasons(plan.recipe.send.producer, plan.topics), Refusals(plan.recipe)
     of_driver = int(plan.recipe.counts_transactions)  # the shard of messages of transactions
 
     def integrate(runs: DataFrame, number: int) -> None:
@@ -65,7 +65,7 @@ def cycle(
             count, moment = of_cycle.record.count - of_driver, of_cycle.record.began
         alone = in_one and count == 1
         first = first_pass(plan.recipe, before, moment, plan.changes.reader, decode_ahead=alone)
-        second = second_pass(plan.recipe, str(state.path), count, of_cycle)
+        second = second_pass(refusals.recipe, str(state.path), count, of_cycle)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
             reported = in_order(fragments, count, plan.recipe).mapInArrow(second, REPORT_DDL)
@@ -74,9 +74,11 @@ def cycle(
         prepared = time.monotonic()
         reports, deferred = _collected(reported)
         sent = time.monotonic()
-        large = largest(reports)
-        if large is not None:
-            raise refused(plan.recipe.send, large, plan.recipe.messages.max_bytes, f"cycle {number}")
+        refusals.check(
+            reports,
+            f"cycle {number}",
+            lambda recipe: runs.mapInArrow(first_pass(recipe, before, moment, plan.changes.reader), FRAGMENT_DDL),
+        )
         if of_driver and all(report.error is None for report in reports):
             held, report = transactions.sent(plan.recipe, str(state.path), of_cycle, deferred)
             reports, deferred = [*reports, report], [held]
@@ -85,6 +87,7 @@ def cycle(
         except DeliveryError as error:
             raise reasons.explained(error) from None
         reasons.forget()
+        refusals.forget()
         if done.checkpoint.ordinal != last_slice:
             raise RuntimeError(
                 f"cycle {number}: ends with file {last_slice}, and was read to {done.checkpoint.ordinal}"

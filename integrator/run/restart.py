@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from integrator.channel.model import Restart
 from integrator.errors import IntegratorError, ProcessLate
 from integrator.run.gate import Ended
+from integrator.run.refusals import BatchRefused
 from integrator.run.spark.failures import classify
 
 _POLL_S = 0.1
@@ -102,8 +103,11 @@ class RetriedCycles:
 
         def integrate(batch: DataFrame, number: int) -> None:
             while True:
+                seconds: float | None = 0.0
                 try:
                     return integrate_cycle(batch, number)
+                except BatchRefused as refused:
+                    self._failed(refused, 0.0)
                 except Exception as error:
                     failure = classify(error) or error
                     seconds = None if self._ending() else self._restarts.after(failure)
@@ -112,7 +116,7 @@ class RetriedCycles:
                     if seconds is None:
                         raise failure from error
                     self._failed(failure, seconds)
-                self._rest(seconds)
+                self._rest(seconds or 0.0)
                 self._ready()
 
         return integrate

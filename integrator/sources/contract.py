@@ -86,6 +86,7 @@ class FixedSchemas:
     """What a source does about schemas whose lines have none but the tables' definitions, and are no records."""
 
     has_records = False
+    any_database = False
 
     def known_in(self, state: Path) -> Any:  # noqa: ARG002 - of the contract
         """Return the source itself."""
@@ -119,6 +120,10 @@ class Source(Protocol):
     @property
     def has_records(self) -> bool:
         """Whether lines are records of topics, with keys, headers and times."""
+
+    @property
+    def any_database(self) -> bool:
+        """Whether a table may be one of several databases."""
 
     @property
     def location(self) -> SourceLocation:

@@ -13,7 +13,7 @@ from integrator import schema
 from integrator.arrow.arrays import mask, scalar_of
 from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.operations import TRUNCATE
+from integrator.contracts.operations import TRUNCATE, UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, TableRecipe
 from integrator.engine.arrays import Mask
@@ -30,6 +30,7 @@ from integrator.transform.text_rules import trimmed, with_rules
 
 NOT_ADDRESSED = "rows for other locations"
 NOT_MEANT = "rows outside the CaptureCondition"
+IGNORED = "rows that are ignored (IgnoreCondition)"
 COALESCED = "rows coalesced"
 
 
@@ -46,13 +47,20 @@ def captured(
     context = EvaluationContext(changes, in_source, channel, clock)
     computed = {name: _computed(context, name, parts, recipe) for name, parts in rules.expressions}
     here = _here(context, rules, channel)
-    meant = _meant(context, rules.condition) if rules.condition is not None else None
+    kept = ~_ignored(context, rules)
+    meant = _meant(context, "CaptureCondition", rules.condition) if rules.condition is not None else None
     changes = _texts(_named(changes, recipe, computed), rules, recipe.table.name, counters)
     if here is not None:
         counters.skipped(NOT_ADDRESSED, int((~here).sum()))
         changes = changes.filter(here)
+        kept = kept[here]
+        meant = None if meant is None else (meant[0][here], meant[1][here])
+    if not kept.all():
+        counters.skipped(IGNORED, int((~kept).sum()))
+        changes = changes.filter(kept)
+        meant = None if meant is None else (meant[0][kept], meant[1][kept])
     if meant is not None:
-        true, known = meant if here is None else (meant[0][here], meant[1][here])
+        true, known = meant
         rows = len(changes)
         changes = conditioned(changes, true, known)
         counters.skipped(NOT_MEANT, rows - len(changes))
@@ -103,7 +111,20 @@ def _here(context: EvaluationContext, rules: CaptureRecipe, channel: Recipe) -> 
     return addressed(texts, reaches)
 
 
-def _meant(context: EvaluationContext, condition: Sql) -> tuple[Mask, Mask]:
+def _ignored(context: EvaluationContext, rules: CaptureRecipe) -> Mask:
+    """Return which rows are ignored: both images of an update, as its after image is."""
+    op = context.changes.op.to_numpy(zero_copy_only=False)
+    old = context.changes.is_before_image
+    ignored = np.zeros(len(op), bool)
+    if rules.ignored is not None:
+        ignored |= _meant(context, "IgnoreCondition", rules.ignored)[0]
+    if rules.ignored_updates is not None:
+        of_update = _meant(context, "IgnoreUpdateCondition", rules.ignored_updates)[0]
+        ignored |= of_update & (op == UPDATE)
+    return np.asarray(np.where(old, np.append(ignored[1:], False), ignored) & (op != TRUNCATE), np.bool_)
+
+
+def _meant(context: EvaluationContext, parameter: str, condition: Sql) -> tuple[Mask, Mask]:
     """Return for which rows a condition is true, and for which that is known: nothing that it asks for is missing.
 
     A value that the after image of an update leaves out is unchanged, and so the before image's.
@@ -117,7 +138,7 @@ def _meant(context: EvaluationContext, condition: Sql) -> tuple[Mask, Mask]:
     try:
         return mask(context.evaluate((allowed,)).cast(pa.bool_())) & known, known
     except Refused as error:
-        raise context.error("CaptureCondition", error, (condition,)) from None
+        raise context.error(parameter, error, (condition,)) from None
 
 
 def _named(changes: ChangeBatch, recipe: TableRecipe, computed: dict[str, tuple[pa.Array, Mask]]) -> ChangeBatch:

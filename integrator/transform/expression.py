@@ -36,15 +36,30 @@ _MASKED = (
 
 
 @dataclass(frozen=True)
+class SliceOfTable:
+    """The slice that rows of a refresh are of: its number, from 0, of how many, and its value in a series of values."""
+
+    number: int | None = None
+    total: int | None = None
+    value: str | None = None
+
+
+NO_SLICE = SliceOfTable()
+"""What changes are of, and truncate records."""
+
+
+@dataclass(frozen=True)
 class RunClock:
     """What is not of the change but of the run.
 
     now: the time. integ_key: the number of the file's first row, for {hvr_integ_key}. rows: those before the batch.
+    part: of the table, in a refresh.
     """
 
     now: datetime
     integ_key: int = 0
     rows: int = 0
+    part: SliceOfTable = NO_SLICE
 
 
 class EvaluationContext:
@@ -139,6 +154,10 @@ class EvaluationContext:
         if record.type == pa.null():
             return pa.nulls(len(record), RECORD.field(field).type)
         return pc.struct_field(record, field)
+
+    def number(self, value: int | None) -> pa.Array:
+        """Return the same number for each row."""
+        return pa.repeat(pa.scalar(value, pa.int32()), len(self.changes))
 
     def constant(self, text: str | None) -> pa.Array:
         """Return the same text for each row."""
@@ -242,9 +261,12 @@ _SUBSTITUTIONS: dict[str, Callable[[EvaluationContext, str], pa.Array]] = {
     "hvr_missing": _missing,
     "hvr_key_hash": lambda scope, _: key_hash(scope.changes, scope.recipe),
     "hvr_key_names": lambda scope, spec: scope.constant(spec.join(scope.recipe.key)),
-    "hvr_cap_loc": lambda scope, _: scope.constant(scope.channel.messages.cap_loc),
+    "hvr_cap_loc": lambda scope, _: scope.constant(scope.changes.location or scope.channel.messages.cap_loc),
     "hvr_chn_name": lambda scope, _: scope.constant(scope.channel.messages.channel),
     "hvr_tbl_name": lambda scope, _: table_names(scope.changes, "name", scope.recipe, scope.channel),
     "hvr_tbl_base_name": lambda scope, _: table_names(scope.changes, "base_name", scope.recipe, scope.channel),
     "hvr_schema": lambda scope, _: table_names(scope.changes, "schema", scope.recipe, scope.channel),
+    "hvr_slice_num": lambda scope, _: scope.number(scope.clock.part.number),
+    "hvr_slice_total": lambda scope, _: scope.number(scope.clock.part.total),
+    "hvr_slice_value": lambda scope, _: scope.constant(scope.clock.part.value),
 }

@@ -25,7 +25,7 @@ _VARIANT = np.frombuffer(b"89ab89ab89ab89ab", np.uint8)
 def row_uuid(changes: ChangeBatch, table: TableRecipe, channel: Recipe) -> pa.Array:
     """Return the UUID of each change row, as text."""
     lead, names = (
-        f"{channel.messages.channel}|{channel.messages.cap_loc}|",
+        f"{channel.messages.channel}|{changes.location or channel.messages.cap_loc}|",
         table_names(changes, "name", table, channel),
     )
     named = (

@@ -152,7 +152,7 @@ def test_an_unreachable_broker_is_named_before_a_row_is_read(tmp_path, name):
     channel = channels.shop(tmp_path, address, name)
     plan = build(str(channel), "UTC")
     with pytest.raises(EnvironmentFault, match=f"no broker of {address} answers .* mend Kafka_Brokers"):
-        topics.ensure(plan.recipe.send.producer, plan.topics, None)
+        topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics)
 
 
 def test_all_problems_of_a_channel_and_its_ddl_come_at_once(tmp_path):

@@ -25,6 +25,7 @@ FORMATS = {
     "ROW_ARRAY": ("Json: true, JsonMode: ROW_ARRAY", ""),
     "TABLE_OBJECT": ("Json: true, JsonMode: TABLE_OBJECT", ""),
     "TABLE_ARRAY": ("Json: true, JsonMode: TABLE_ARRAY", ""),
+    "TABLE_OBJECT_BSON": ("Json: true, JsonMode: TABLE_OBJECT_BSON", ""),
     "CSV": (r'Csv: true, HeaderLine: true, NullRepresentation: "\\N"', NULLS),
     "XML": ("Xml: true", ""),
     "AVRO_FILE": ("Avro: true", NULLS),

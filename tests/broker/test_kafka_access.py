@@ -146,6 +146,18 @@ def test_who_may_is_let_in_and_the_rows_arrive(case, guarded, channel, name, int
     assert sorted(json.loads(message.value)["payload"]["id"] for message in received) == [*range(ROWS)]
 
 
+def test_hvrs_recipe_for_msk_is_let_in(guarded, channel, name, integrate_once):
+    """USER_PASS with the mechanism as a property, and the broker by host and port."""
+    host, port = guarded.place("SECURE").split(":")
+    file = channel("SECURE", user("USER_PASS", "bob") | AUTHORITY | {"Create_Topics": {}})
+    text = file.read_text().replace(f'["{host}:{port}"]', f"[{{host: {host}, port: {port}}}]")
+    mechanism = "  - {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: sasl.mechanism=SCRAM-SHA-512}\n"
+    file.write_text(text.replace("actions:\n", f"actions:\n{mechanism}"))
+    integrate_once(file)
+    received = kafka_io.read_all(guarded.kraft.servers, channels.shop_topics(name))
+    assert sorted(json.loads(message.value)["payload"]["id"] for message in received) == [*range(ROWS)]
+
+
 def test_init_is_let_in_by_a_clients_properties_and_writes_no_password(
     guarded, name, command, integrate_once, tmp_path, monkeypatch
 ):

@@ -107,6 +107,7 @@ def test_a_condition_and_slices_of_values(refresh, broker, tmp_path, name):
     location = f'{{class: snapshot, path: "{tmp_path}/orders.parquet", format: parquet}}'
     actions = COLUMNS + (
         '  - {action: Restrict, RefreshCondition: "id >= {hvr_var_least}", SliceSeriesCondition: "id % 2 = {hvr_slice_value}"}\n'
+        '  - {action: ColumnProperties, Name: part, Extra: true, Datatype: varchar, IntegrateExpression: "{hvr_slice_num}/{hvr_slice_total} {hvr_slice_value}"}\n'
     )
     path = channel(tmp_path, broker.servers, name, location, DDL, actions=actions)
     assert refresh(path, [("least", "90")], slices=("0;1",), truncate_record=True) == {"orders": 10}
@@ -117,6 +118,7 @@ def test_a_condition_and_slices_of_values(refresh, broker, tmp_path, name):
     [first, *others] = sorted(rows(broker, f"{name}.orders"), key=lambda row: row["seq"])
     assert (first["op"], first["id"]) == (5, None)
     assert sorted(row["id"] for row in others) == list(range(90, 100))
+    assert {(row["id"] % 2, row["part"]) for row in others} == {(0, "0/2 0"), (1, "1/2 1")}
 
 
 def ended(path, signal_number, sent):

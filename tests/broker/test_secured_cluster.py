@@ -27,7 +27,7 @@ from confluent_kafka.admin import (
 
 from integrator.cli import main
 from integrator.deliver.kafka import topics
-from integrator.errors import EnvironmentFault, IntegratorError
+from integrator.errors import EnvironmentFault
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.certificates import Authority
 from tests.parts.daemon import Daemon
@@ -253,7 +253,7 @@ def test_an_acl_that_is_missing_is_named(cluster, channel, name, integrate_once)
     admin = AdminClient({"bootstrap.servers": cluster.kraft.servers})
     for future in admin.create_topics([brokers.NewTopic(topic, 1, 3) for topic in channels.shop_topics(name)]).values():
         future.result()
-    with pytest.raises(IntegratorError, match=r"(?si)authorization failed.*ACL Write"):
+    with pytest.raises(EnvironmentFault, match=r"(?si)authorization failed.*ACL Write"):
         integrate_once(channel(place, scram("guest")))
 
 
@@ -262,7 +262,9 @@ def test_transactions_need_the_rights_that_the_page_names_and_no_others(cluster,
     file = channel(cluster.kraft.listener("SECURE")[0], given)
     file.write_text(file.read_text().replace("channel: shop\n", f"channel: {name}\ndelivery: exactly_once\n"))
     cluster.allow("exact", name, AclOperation.WRITE, AclOperation.CREATE, AclOperation.READ)
-    with pytest.raises(IntegratorError, match=r"(?si)authorization failed.*transactional ids that begin with its name"):
+    with pytest.raises(
+        EnvironmentFault, match=r"(?si)authorization failed.*transactional ids that begin with its name"
+    ):
         integrate_once(file)
     cluster.allow("exact", f"{name}-", AclOperation.WRITE, kind=ResourceType.TRANSACTIONAL_ID)
     cluster.allow("exact", f"{name}-", AclOperation.READ, kind=ResourceType.GROUP)
@@ -308,7 +310,7 @@ def test_check_connect_finds_what_would_keep_messages_away(cluster, channel, nam
 
 
 CREATED = {
-    "more replicas than brokers": ({"Replication_Factor": 4}, "Create_Topics.Replication_Factor is 4, and there are 3 brokers"),
+    "more replicas than brokers": ({"Replication_Factor": 4}, "the replication factor of Create_Topics is 4, and there are 3 brokers"),
     "fewer replicas than must be in sync": ({"Replication_Factor": 1}, "is 1, and min.insync.replicas of the brokers 2: no message would be acknowledged"),
     "a setting that is none": ({"Replication_Factor": 3, "Topic_Config": {"retention.mss": "5"}}, "cannot be created: Unknown topic config name: retention.mss; correct Create_Topics"),
     "a value that the setting does not have": ({"Replication_Factor": 3, "Topic_Config": {"cleanup.policy": "delet"}}, "Invalid value delet for configuration cleanup.policy"),

@@ -99,6 +99,12 @@ def parquet_file(value: bytes, columns: Sequence[Column]) -> Row:
     return typed(row, columns)
 
 
+def bson_row(value: bytes, columns: Sequence[Column]) -> Row:
+    from tests.parts import bson_rows  # here, for other readers go without PyMongo
+
+    return bson_rows.row(value, columns)
+
+
 DECODERS: dict[str, Decode] = {
     "SCHEMA_PAYLOAD": lambda value, _: rebuild.payload(value),
     "PAYLOAD": payload,
@@ -106,6 +112,7 @@ DECODERS: dict[str, Decode] = {
     "ROW_ARRAY": json_in(lambda rows: rows[0]),
     "TABLE_OBJECT": json_in(lambda tables: next(iter(tables.values()))[0]),
     "TABLE_ARRAY": json_in(lambda tables: next(iter(tables[0].values()))[0]),
+    "TABLE_OBJECT_BSON": bson_row,
     "CSV": csv_row,
     "XML": xml_row,
     "AVRO_FILE": avro_file,

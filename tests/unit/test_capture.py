@@ -201,6 +201,46 @@ def test_capture_condition(captured, becomes, tmp_path):
     assert note.not_sent.get("rows outside the CaptureCondition", 0) == len(changes) - len(rows)
 
 
+IGNORED = [
+    # captured                    sent where "v = 'z'" is ignored    sent where only such updates are
+    ("1 1 a, 1 2 z", "1 1 a", "1 1 a, 1 2 z"),
+    ("0 1 z, 0 2 a", "0 2 a", "0 1 z, 0 2 a"),
+    ("4 1 a, 2 1 z", "", ""),  # no update is converted
+    ("4 1 z, 2 1 a", "4 1 z, 2 1 a", "4 1 z, 2 1 a"),
+    ("3 1 a, 2 2 z, 1 3 a", "1 3 a", "1 3 a"),
+    ("2 1 z, 2 2 a", "2 2 a", "2 2 a"),
+    ("4 1 z, 2 1 . x", "", ""),  # a value that an update leaves out is unchanged
+    ("2 1, 2 2 -", "2 1, 2 2 -", "2 1, 2 2 -"),  # unknown
+    ("5, 1 1 z", "5", "5, 1 1 z"),
+    ("4 1 a, 2 1 z, 4 1 z, 2 1 b", "4 1 z, 2 1 b", "4 1 z, 2 1 b"),
+]
+
+
+@pytest.mark.parametrize("only", ["IgnoreCondition", "IgnoreUpdateCondition"])
+@pytest.mark.parametrize(("captured", "changes", "updates"), IGNORED)
+def test_ignored_changes(captured, changes, updates, only, tmp_path):
+    given = records(captured)
+    rows, note = sent(tmp_path, [f"{{action: Capture, {only}: \"{{v}} = 'z'\"}}"], *given)
+    becomes = changes if only == "IgnoreCondition" else updates
+    assert [told(row) for row in rows] == list(filter(None, becomes.split(", ")))
+    assert note.not_sent.get("rows that are ignored (IgnoreCondition)", 0) == len(given) - len(rows)
+
+
+def test_what_is_ignored_goes_together_with_conditions_and_addresses(tmp_path):
+    actions = [
+        "{action: Capture, IgnoreCondition: '{k} = 1', IgnoreUpdateCondition: '{k} = 2'}",
+        "{action: Restrict, CaptureCondition: '{k} < 4', AddressTo: '{v}'}",
+    ]
+    captured = "1 1 kaf, 1 2 kaf, 2 2 kaf, 1 3 other, 1 3 kaf, 1 4 kaf, 0 1 kaf"
+    rows, note = sent(tmp_path, actions, *records(captured))
+    assert [told(row) for row in rows] == ["1 2 kaf", "1 3 kaf"]
+    assert note.not_sent == {
+        "rows for other locations": 1,
+        "rows that are ignored (IgnoreCondition)": 3,
+        "rows outside the CaptureCondition": 1,
+    }
+
+
 BOTH = [
     # captured                    sent, where the condition is v < 'm' and big = 'x'; what an update leaves out is unchanged
     ("4 1 a x, 2 1 z", "0 1 a x"),
@@ -323,6 +363,10 @@ PROBLEMS = [
     ("{action: Restrict, CaptureCondition: '(select 1) = 1'}", "a subquery is not possible"),
     ("{action: Restrict, CaptureCondition: 'k + 1'}", "a condition is true or false, and this is bigint"),
     ("{action: Restrict, CaptureCondition: 'k', table: t, group: KAFKA}", "CaptureCondition does nothing at 'KAFKA'"),
+    ("{action: Capture, IgnoreCondition: '{nothing} = 1'}", "neither a substitution nor a column; its columns are"),
+    ("{action: Capture, IgnoreUpdateCondition: 'k + 1'}", "a condition is true or false, and this is bigint"),
+    ("{action: Capture, IgnoreCondition: '(select 1) = 1'}", "a subquery is not possible"),
+    ("{action: Capture, IgnoreCondition: 'k = 1', group: KAFKA}", "IgnoreCondition does nothing at 'KAFKA'"),
     ("{action: Restrict, AddressTo: 'nowhere'}", "'nowhere' does not match kaf, KAFKA or an alias"),
     ("{action: Restrict, group: KAFKA, AddressSubscribe: 'x'}", "no row has an address"),
     ("{action: Restrict, AddressTo: '{nothing}'}", "neither a substitution nor a column; its columns are"),

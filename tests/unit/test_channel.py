@@ -78,6 +78,14 @@ CASES = [
 
 ACTIONS = [
     ("{action: Transform}", "HVR's Transform is not supported: SQL changes rows"),
+    (
+        "{action: AgentPlugin, Command: x}",
+        "HVR's AgentPlugin is not supported: a script around integrate --once does what",
+    ),
+    (
+        "{action: FileFormat, Json: true, IntegrateConverter: x}",
+        "this key, of HVR, is not known here: not there: values are changed by SQL",
+    ),
     ("{action: AdaptDDL}", "unknown_columns: ignore"),
     (
         "{action: Integrate, Burst: true}",

@@ -3,17 +3,20 @@
 import ctypes
 import dataclasses
 import json
+import zlib
 
 import pyarrow as pa
 import pytest
+from confluent_kafka import KafkaError
 
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Send
-from integrator.deliver.kafka import producer
+from integrator.contracts.report import Report
+from integrator.deliver.kafka import producer, topic_limits
 from integrator.deliver.kafka.delivery import Delivery
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.read_back import read_back
-from integrator.errors import DataError
+from integrator.errors import DataError, DeliveryError, EnvironmentFault
 from tests.parts import pure
 
 pytestmark = pytest.mark.broker
@@ -99,3 +102,55 @@ def test_a_topic_that_is_not_there_is_an_error_of_the_report(real_broker, tmp_pa
 def test_i5_no_message_above_the_maximum_is_handed_over(cluster, tmp_path, name):
     with pytest.raises(DataError, match="above HVR_KAFKA_MSG_MAX_BYTES"):
         Delivery(recipe(tmp_path, cluster.brokers)).send(messages(name, 1, size=1_000_000))
+
+
+REFUSED = {
+    # Kafka's error, the kind of error that it becomes, and what is reported of it
+    KafkaError.MSG_SIZE_TOO_LARGE: (DeliveryError, "is refused, or the batch that it is in"),
+    KafkaError.RECORD_LIST_TOO_LARGE: (EnvironmentFault, "raise segment.bytes of the topic"),
+    KafkaError.INVALID_RECORD: (DataError, "one that is compacted (cleanup.policy) takes none without a key"),
+    KafkaError.INVALID_TIMESTAMP: (DataError, "message.timestamp.after.max.ms of the topic"),
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: (EnvironmentFault, "the operator of the brokers must allow our user"),
+    KafkaError.POLICY_VIOLATION: (EnvironmentFault, "a policy of the brokers refuses it"),
+    KafkaError.UNSUPPORTED_COMPRESSION_TYPE: (EnvironmentFault, "Kafka_Message_Compress"),
+}
+
+
+def push(cluster, *errors):
+    """Have the cluster answer produce requests with errors."""
+    array = (ctypes.c_int * len(errors))(*errors)
+    cluster._library.rd_kafka_mock_push_request_errors_array(ctypes.c_void_p(cluster._cluster), 0, len(errors), array)
+
+
+@pytest.mark.parametrize("error", REFUSED, ids=lambda error: KafkaError(error).name())
+def test_what_brokers_refuse_for_good_is_no_failure_that_is_retried(error, tmp_path, name):
+    with EmbeddedCluster() as cluster:  # what is not asked for stays
+        cluster.create([name], 1)
+        made = recipe(tmp_path, cluster.brokers)
+        push(cluster, error)
+        delivery = Delivery(made)
+        delivery.send(messages(name, 2))
+        report = Report.of_json(delivery.report([], {}, None).to_json())
+        found = report.refused
+        assert (found.code, found.topic, found.bytes, found.key) == (error, name, 11, "k")
+        assert found.digest == zlib.crc32(b"0         ")
+        kind, text = REFUSED[error]
+        raised = topic_limits.refused(made, found, "cycle 3")
+        assert isinstance(raised, kind), raised
+        assert str(raised).startswith(f"cycle 3: {name}: the message of 11 bytes with the key 'k' is refused")
+        assert text in str(raised)
+        if error == KafkaError.MSG_SIZE_TOO_LARGE:
+            alone = topic_limits.refused(topic_limits.one_by_one(made), found, "cycle 3")
+            assert isinstance(alone, DataError)
+            assert "alone in its batch: max.message.bytes of the topic cannot be seen" in str(alone)
+            assert "HVR_KAFKA_MSG_MAX_BYTES is 1000000" in str(alone)
+
+
+@pytest.mark.parametrize("error", [KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.NOT_LEADER_FOR_PARTITION])
+def test_what_passes_is_sent_again(error, cluster, tmp_path, name):
+    cluster.create([name], 1)
+    push(cluster, error)
+    delivery = Delivery(recipe(tmp_path, cluster.brokers))
+    delivery.send(messages(name, 2))
+    report = delivery.report([], {}, None)
+    assert (report.messages, report.acknowledged, report.error, report.refused) == (2, 2, None, None)

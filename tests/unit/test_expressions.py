@@ -101,6 +101,9 @@ STANDS_IN = {
     "hvr_cap_subdirs": "MK MH",
     "hvr_row_uuid": "IE MK MH",
     "hvr_missing": "IE MK MH",
+    "hvr_slice_num": "IE CE MK MH",
+    "hvr_slice_total": "IE CE MK MH",
+    "hvr_slice_value": "IE CE MK MH",
     "k": "IE CE MK MH T",
 }
 CONTEXTS = {
@@ -249,7 +252,7 @@ REFUSED = [
         "only time stamps, hvr_op_str, hvr_key_names and hvr_cap_header have something after their name",
     ),
     ("new", "{{hvr_col_name}}", "the action is for no column"),
-    ("new", "{hvr_slice_num}", "{hvr_slice_num}, of HVR: belongs to SliceCountCondition"),
+    ("new", "{hvr_local_loc}", "{hvr_local_loc}, of HVR: belongs to the conditions of refresh and compare"),
     ("new", "{hvr_var_min}", "is a variable that this run does not have; give it: --variable NAME=VALUE"),
     ("new", "{hvr_unknown}", "{hvr_unknown} is no substitution; accepted are hvr_op,"),
     ("new", "{nothing}", "neither a substitution nor a column; its columns are k, v, at"),

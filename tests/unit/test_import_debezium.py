@@ -24,6 +24,7 @@ AVRO = {
     "value.converter": "io.confluent.connect.avro.AvroConverter",
     "value.converter.schema.registry.url": "http://r:8081",
 }
+TOPICS = {"topic.creation.default.partitions": 3, "topic.creation.default.replication.factor": 2}
 FLAT = {"transforms": "unwrap", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState"}
 KEYED = FLAT | {
     "transforms": "unwrap,value,key",
@@ -151,12 +152,20 @@ CASES = [
     ({"producer.override.delivery.timeout.ms": "90500"}, 'Name: HVR_KAFKA_MSG_DELIVERY_TIMEOUT, Value: "91"'),
     ({"exactly.once.support": "required"}, "delivery: exactly_once"),
     ({"errors.tolerance": "all", "errors.retry.timeout": "60000"}, "errors: {retry.timeout: 60000, tolerance: all}"),
-    ({"topic.creation.default.partitions": 6, "topic.creation.default.replication.factor": -1},
-     "Create_Topics: {Partitions: 6}"),
-    ({"topic.creation.groups": "big,small", "topic.creation.default.partitions": 3, "topic.creation.big.partitions": 12,
-      "topic.creation.big.include": ".*orders.*", "topic.creation.big.exclude": ".*_old", "topic.creation.small.partitions": 1,
-      "topic.creation.small.include": ".*audit,.*orders"},
-     "Create_Topics: {Partitions: 3, Topic_Partitions: {shop.public.audit: 1, shop.public.orders: 12}}"),
+    ({}, "Create_Topics: broker"),
+    (TOPICS | {"topic.creation.enable": "false"}, "Create_Topics: broker"),
+    (TOPICS | {"topic.creation.default.retention.ms": 5},
+     'Create_Topics: {Partitions: 3, Replication_Factor: 2, Topic_Config: {retention.ms: "5"}}'),
+    (TOPICS | {"topic.creation.default.replication.factor": -1}, 'Create_Topics: [{topics: "*", partitions: 3}]'),
+    (TOPICS | {"topic.creation.groups": "big", "topic.creation.big.include": "shop\\.public\\.orders,.*old",
+               "topic.creation.big.cleanup.policy": "compact"},
+     'Create_Topics: [{topics: [shop.public.orders, "^.*old"], partitions: 3, replication: 2, settings: {cleanup.policy: '
+     'compact}}, {topics: "*", partitions: 3, replication: 2}]'),
+    (TOPICS | {"topic.creation.groups": "big,small", "topic.creation.big.partitions": 12,
+               "topic.creation.big.include": ".*orders.*,(?i)x.*", "topic.creation.big.exclude": ".*_old,y", "topic.creation.small.partitions": 1,
+               "topic.creation.small.replication.factor": -1, "topic.creation.small.include": ".*audit,.*orders"},
+     'Create_Topics: [{topics: ["^(?!(?:.*_old|y)$)(?:.*orders.*)", "^(?!(?:.*_old|y)$)(?:(?i:x.*))"], partitions: 12, replication: 2}, '
+     '{topics: ["^.*audit", "^.*orders"], partitions: 1}, {topics: "*", partitions: 3, replication: 2}]'),
 ]  # fmt: skip
 
 

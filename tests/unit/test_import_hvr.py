@@ -72,6 +72,8 @@ TAKEN = [
     (action("ColumnProperties", DatatypeMatch="number[prec>=10]", Datatype="varchar", Length="prec+2"), 'Length: "prec+2"'),
     (action("ColumnProperties", Name="del", Extra=True, SoftDelete=True), "Name: del, Extra: true, SoftDelete: true}"),
     (action("Restrict", "SOURCE", "orders", CaptureCondition="{id} > 7"), 'table: orders, CaptureCondition: "{id} > 7"}'),
+    (action("Capture", "SOURCE", IgnoreCondition="{id} < 0"), '{action: Capture, group: SOURCE, IgnoreCondition: "{id} < 0"}'),
+    (action("Capture", "SOURCE", "orders", IgnoreUpdateCondition="{id} = 7"), 'table: orders, IgnoreUpdateCondition: "{id} = 7"}'),
     (action("TableProperties", "SOURCE", Schema="SALES"), "{action: TableProperties, group: SOURCE, Schema: SALES}"),
     (action("Scheduling", LatencySLA="90"), "{action: Scheduling, group: TARGET, LatencySLA: 90}"),
     (action("Environment", Name="HVR_KAFKA_RATE_LIMIT", Value="100"), 'Name: HVR_KAFKA_RATE_LIMIT, Value: "100"}'),
@@ -89,6 +91,10 @@ def test_what_an_action_becomes(one, wanted, run):
 
 LEFT = [
     (action("Transform", Command="x"), "Transform (TARGET, *) is not followed: rows are sent without it; SQL changes rows"),
+    (action("AgentPlugin", Command="x"), "AgentPlugin (TARGET, *): ignored, because it is not supported: a script around integrate --once does what it did"),
+    (action("FileFormat", Json=True, IntegrateConverter="x"), "FileFormat (TARGET, *) IntegrateConverter is not followed: messages are sent without it; SQL changes values"),
+    (action("Capture", "SOURCE", LogTruncate="DISABLED"), "Capture (SOURCE, *) LogTruncate: ignored, because it is not there: changes are captured before they come here"),
+    (action("Integrate", NoUpdate=True), "NoUpdate: ignored, because it is here IgnoreUpdateCondition: 'true' of Capture"),
     (action("NoSuch"), "NoSuch (TARGET, *): ignored, because no counterpart is known"),
     (action("Integrate", "ELSEWHERE"), "Integrate (ELSEWHERE, *): ignored, because the channel does not have this location"),
     (action("Integrate", Burst=True), "Integrate (TARGET, *) Burst: ignored, because it is not for Kafka"),
@@ -98,7 +104,6 @@ LEFT = [
     (action("Restrict", "TARGET", CaptureCondition="{id} > 1"), "Restrict (TARGET, *) CaptureCondition: ignored, because it does nothing at TARGET"),
     (action("Environment", Name="HVR_KAFKA_BROKER_VERSION", Value="0.9"), "Environment (TARGET, *) HVR_KAFKA_BROKER_VERSION: ignored, because the job has no such variable"),
     (action("Capture", "SOURCE", IgnoreSessionName="x"), "Capture (SOURCE, *) IgnoreSessionName is not followed: records do not name sessions"),
-    (action("Capture", "SOURCE", IgnoreCondition="{id} < 0"), "Capture (SOURCE, *) IgnoreCondition is not followed: changes that it ignored are sent"),
     (action("TableProperties", MissingRepresentationString="?"), "TableProperties (TARGET, *) MissingRepresentationString: values of the other kinds that records leave out stay missing"),
     (action("FileFormat", Csv=True), "Csv: messages have keys here, which hold the order of a row's changes"),
     (action("ColumnProperties", Name="nothing", Absent=True), "ColumnProperties (TARGET, *) of nothing: ignored, because no table of its scope has the column"),
@@ -164,6 +169,7 @@ def test_nothing_is_sent_that_hvr_did_not_send(one, wanted, exit_code, run):
 PROPERTIES = [
     ({"Kafka_Default_Topic": "x.{hvr_tbl_name}"}, 'Kafka_Default_Topic: "x.{hvr_tbl_name}"'),
     ({"Kafka_Brokers": "b1:9093, b2"}, 'Kafka_Brokers: ["b1:9093", b2]'),
+    ({"Kafka_Brokers": [{"host": "b1", "port": 9093}, {"Host": "b2"}, "b3"]}, 'Kafka_Brokers: ["b1:9093", "b2:9092", b3]'),
     ({}, "Kafka_Message_Compress: NONE"),
     ({"Kafka_Message_Bundling": "THRESHOLD", "Kafka_Message_Bundling_Threshold": "1000"}, "Kafka_Message_Bundling_Threshold: 4096"),
     ({"Kafka_Schema_Registry": "http://r:8081", "Kafka_Schema_Registry_Format": "JSON"}, "Kafka_Schema_Registry_Format: JSON"),

@@ -300,6 +300,18 @@ BESIDE = [
     (
         f"Kafka_Authentication_Method: USER_PASS, {LOGIN}",
         "sasl.mechanisms=SCRAM-SHA-512",
+        "",  # HVR's recipe for Amazon MSK
+    ),
+    (f"Kafka_Authentication_Method: USER_PASS, {LOGIN}", "sasl.mechanism=SCRAM-SHA-256", ""),
+    (f"Kafka_Authentication_Method: USER_PASS, {LOGIN}", "sasl.mechanism=PLAIN", ""),
+    (
+        f"Kafka_Authentication_Method: USER_PASS, {LOGIN}",
+        "sasl.mechanism=GSSAPI",
+        "sasl.mechanism of USER_PASS is PLAIN, SCRAM-SHA-256, SCRAM-SHA-512; for others set Kafka_Authentication_Method",
+    ),
+    (
+        f"Kafka_Authentication_Method: SCRAM-SHA-512, {LOGIN}",
+        "sasl.mechanisms=SCRAM-SHA-512",
         "sasl.mechanisms is set by Kafka_Authentication_Method of the Kafka location; use one of them",
     ),
     (
@@ -371,7 +383,7 @@ def test_what_is_missing_or_would_do_nothing_is_reported(properties, told, make)
 @pytest.mark.parametrize(("properties", "variable", "told"), BESIDE)
 def test_the_location_beside_hvr_kafka_property(properties, variable, told, make):
     if not told:
-        given = dict(entry.split("=") for entry in variable.split(";"))
+        given = dict(entry.split("=") for entry in variable.replace("mechanisms=", "mechanism=").split(";"))
         assert given.items() <= access(make(properties, variable)).items()
         return
     with pytest.raises(ConfigurationError) as raised:
@@ -478,3 +490,21 @@ def test_hvrs_variables_in_the_environment_are_refused_and_not_ignored(make, mon
     with pytest.raises(ConfigurationError, match=r"environment has HVR_KAFKA_BROKER_VERSION.* unset it") as raised:
         make("")
     assert "action: Environment, Name: HVR_KAFKA_BROKER_VERSION" in str(raised.value)
+
+
+HOSTS = [
+    # a broker by host and port, as HVR has it, and as librdkafka looks for it
+    ("{host: b1, port: 9093}", "b1:9093"),
+    ("{host: b1}", "b1:9092"),
+    ("{host: b1, port: '9093'}", "b1:9093"),
+    ("{host: '::1', port: 9093}", "[::1]:9093"),
+    ("b1", "b1:9092"),
+]
+
+
+@pytest.mark.parametrize(("broker", "address"), HOSTS)
+def test_a_broker_is_a_text_or_host_and_port(broker, address, make, tmp_path):
+    make("")
+    file = tmp_path / "channel.yaml"
+    file.write_text(file.read_text().replace("[localhost]", f"[{broker}, b9]"))
+    assert plan.build(str(file), "UTC").recipe.send.producer["bootstrap.servers"] == f"{address},b9:9092"

@@ -56,6 +56,8 @@ CASES = [
      'CaptureExpression: "sql: cast(cast({ssn} as int) as varchar)"}'], record(), "column v: CaptureExpression"),
     ("a CaptureCondition", [ABSENT, '{action: Restrict, table: t, CaptureCondition: "cast({ssn} as int) = 1"}'],
      record(), "CaptureCondition"),
+    ("an IgnoreCondition", [ABSENT, '{action: Capture, table: t, IgnoreCondition: "cast({ssn} as int) = 1"}'],
+     record(), "IgnoreCondition"),
     ("a MessageKey", [ABSENT, '{action: Integrate, table: t, MessageKey: "sql: cast(cast({ssn} as int) as varchar)"}'],
      record(), "MessageKey"),
     ("a row that is too large", [HASHED, NO_KEY, LIMIT], record(v="x" * 6000), "(masked)"),

@@ -1,13 +1,17 @@
 """Rows above the maximum size (I5): the cycle fails, or they are dead letters, or skeletons."""
 
+import dataclasses
 import gzip
 import json
+import random
+import zlib
 from collections import Counter
 
 import pytest
 
 from integrator.contracts.fragments import DEAD_HEADERS
 from integrator.contracts.outgoing import RECORD_OVERHEAD, header_size
+from integrator.contracts.recipe import Sought
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 
@@ -113,8 +117,6 @@ def test_an_envelope_of_one_schema_needs_a_word_for_what_a_skeleton_leaves_out(t
 
 
 def test_a_dead_letter_is_compressed_once(tmp_path):
-    import random
-
     noise = "".join(random.Random(1).choices("abcdefghijklmnop", k=20_000))
     sent = dead(tmp_path, {**ROWS[1], "large": noise}, fmt="Json: true, JsonMode: ROW_FRAGMENTS, Compress: GZIP")
     assert json.loads(gzip.decompress(b"".join(m.value for m in sent)))["large"] == noise
@@ -186,3 +188,92 @@ def test_of_rows_with_one_position_each_is_cut_and_named(policy, topics, tmp_pat
         assert places == [f"{tmp_path}/a.jsonl:1"] * 4 + [f"{tmp_path}/a.jsonl:3"] * 4
     else:
         assert [json.loads(message.value).get("large") for message in sent] == [None, "b", None]
+
+
+NONE = ", Kafka_Message_Compress: NONE"
+
+
+def of_small_topics(directory, kafka="", limits=(("t", 2000),), fmt="Json: true, JsonMode: ROW_FRAGMENTS"):
+    """A recipe as it is where the brokers have topics that take smaller messages than the channel sends."""
+    made = pure.recipe(directory, DDL, f"  - {{action: FileFormat, {fmt}}}\n{TIMEKEY}", kafka=kafka)
+    return dataclasses.replace(made, messages=dataclasses.replace(made.messages, limits=limits))
+
+
+def test_a_row_above_its_topics_own_limit_is_an_error_that_says_all_there_is_to_know(tmp_path):
+    with pytest.raises(pure.IntegratorError) as raised:
+        pure.messages(of_small_topics(tmp_path, NONE), pure.hvr(tmp_path, *ROWS))
+    text = str(raised.value)
+    assert f"{tmp_path}/a.jsonl:2: table t, key k=2: the message has 20," in text
+    assert "the topic t takes up to 2000 (max.message.bytes), and HVR_KAFKA_MSG_MAX_BYTES is 1000000" in text
+    assert "the largest columns are large (20,000 bytes)" in text
+    assert "Oversized_Rows), or raise the limit in the topic (max.message.bytes) and at the broker" in text
+
+
+@pytest.mark.parametrize("codec", ["NONE", "LZ4", "GZIP", "SNAPPY", "ZSTD"])
+def test_brokers_compare_what_is_compressed(codec, tmp_path):
+    made = of_small_topics(tmp_path, f", Kafka_Message_Compress: {codec}")
+    path = pure.hvr(tmp_path, {**ROWS[0], "large": "b" * 20_000})
+    if codec == "NONE":
+        with pytest.raises(pure.IntegratorError, match="the topic t takes up to 2000"):
+            pure.messages(made, path)
+    else:
+        assert len(pure.messages(made, path)) == 1
+    noise = random.Random(1).randbytes(2000).hex()
+    with pytest.raises(pure.IntegratorError, match=r"the topic t takes up to 2000 \(max.message.bytes\)"):
+        pure.messages(made, pure.hvr(tmp_path, {**ROWS[0], "large": noise}))
+
+
+@pytest.mark.parametrize(("limits", "sent"), [((("t", 2000),), 3), ((("other", 2000),), 3), ((("t", 30_000),), 3)])
+def test_rows_that_fit_are_sent_whatever_other_topics_take(limits, sent, tmp_path):
+    rows = ROWS if limits != (("t", 2000),) else [ROWS[0], {**ROWS[1], "large": "b" * 1500}, ROWS[2]]
+    assert len(pure.messages(of_small_topics(tmp_path, NONE, limits), pure.hvr(tmp_path, *rows))) == sent
+
+
+def test_what_is_done_with_oversized_rows_is_done_with_those_above_their_topics_limit(tmp_path):
+    path = pure.hvr(tmp_path, *ROWS)
+    skeletons = [json.loads(m.value) for m in pure.messages(of_small_topics(tmp_path, NONE + SKELETON), path)]
+    assert ["large" in row for row in skeletons] == [True, False, True]
+    policy = f"{NONE}, Oversized_Rows: DEAD_LETTER, Dead_Letter_Topic: dead"
+    sent = pure.messages(of_small_topics(tmp_path, policy, (("dead", 9000), ("t", 2000))), path)
+    parts = [m for m in sent if m.topic == "dead"]
+    assert Counter(m.topic for m in sent) == {"t": 2, "dead": 3}
+    assert {m.headers["reason"] for m in parts} == {b"message above max.message.bytes of its topic"}
+    for part in parts:  # the dead letter topic has a limit, too
+        size = len(part.value) + len(part.key or b"") + header_size(list(part.headers.items())) + RECORD_OVERHEAD
+        assert size <= 9000
+
+
+@pytest.mark.parametrize("mode", ["TRANSACTION", "THRESHOLD"])
+def test_bundles_fit_their_topic(mode, tmp_path):
+    rows = [{**ROWS[0], "k": k, "large": "b" * 700} for k in range(10)]
+    bundling = f"{NONE}, Kafka_Message_Bundling: {mode}"
+    sent = pure.messages(of_small_topics(tmp_path, bundling), pure.hvr(tmp_path, *rows))
+    assert [len(m.value.splitlines()) for m in sent] == [2] * 5
+    compressed = of_small_topics(tmp_path, f", Kafka_Message_Bundling: {mode}")  # brokers decide
+    assert len(pure.messages(compressed, pure.hvr(tmp_path, *rows))) == 1
+
+
+def test_limits_of_topics_are_of_the_definition_only_where_rows_go_elsewhere_for_them(tmp_path):
+    def differs(kafka):
+        with_limits = of_small_topics(tmp_path, kafka)
+        plain = dataclasses.replace(with_limits, messages=dataclasses.replace(with_limits.messages, limits=()))
+        return with_limits.fingerprint != plain.fingerprint
+
+    dead = ", Oversized_Rows: DEAD_LETTER, Dead_Letter_Topic: dead"
+    others = ("", SKELETON, ", Kafka_Message_Bundling: THRESHOLD")
+    assert [differs(kafka) for kafka in (*others, dead)] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("fmt", ["Json: true", "Json: true, JsonMode: ROW_FRAGMENTS", "Avro: true"])
+def test_the_row_of_a_refused_message_is_found(fmt, tmp_path):
+    made = of_small_topics(tmp_path, limits=(), fmt=fmt)
+    path = pure.hvr(tmp_path, *ROWS, {**ROWS[0], "small": "x"})
+    message = pure.messages(made, path)[3]  # as long as the first one
+    size = len(message.value) + len(message.key or b"")
+    sought = Sought("t", size, zlib.crc32(message.value), "refused, because", size=True)
+    seeking = dataclasses.replace(made, messages=dataclasses.replace(made.messages, sought=sought))
+    with pytest.raises(pure.IntegratorError) as raised:
+        pure.messages(seeking, path)
+    assert f"{tmp_path}/a.jsonl:4: table t, key k=1: refused, because; the largest columns are " in str(raised.value)
+    other = dataclasses.replace(made.messages, sought=dataclasses.replace(sought, digest=1))
+    assert len(pure.messages(dataclasses.replace(made, messages=other), path)) == 4

@@ -4,29 +4,52 @@ from types import SimpleNamespace
 
 import pytest
 
-from integrator.channel.locations import TopicCreation
+from integrator.channel.created_topics import TopicCreation, TopicRule
 from integrator.deliver.kafka import probe
 from integrator.errors import EnvironmentFault
 
-CASES = [
-    # what the brokers show, and what is wrong
-    ({}, []),
-    ({"message.max.bytes": "1000"}, ["new topics take messages up to 1000 bytes"]),
-    ({"min.insync.replicas": "2"}, ["Create_Topics.Replication_Factor is 1, and min.insync.replicas of the brokers 2"]),
-    ({"message.max.bytes": "9000", "min.insync.replicas": "1"}, []),
+ALIKE = TopicCreation().rules
+SMALL = {"message.max.bytes": "1000"}
+LISTED = [
+    TopicRule(topics=["a*"], replication=3),
+    TopicRule(topics=["ab", "b"], settings={"max.message.bytes": "9000"}),
 ]
+CASES = [
+    # how topics are created; what the brokers show; and what is wrong
+    (ALIKE, {}, []),
+    (ALIKE, SMALL, ["new topics take messages up to 1000 bytes"]),
+    (ALIKE, {"min.insync.replicas": "2"},
+     ["the replication factor of Create_Topics is 1, and min.insync.replicas of the brokers 2"]),
+    (ALIKE, {"message.max.bytes": "9000", "min.insync.replicas": "1"}, []),
+    ("broker", {}, []),
+    ("broker", {"auto.create.topics.enable": "true"}, []),
+    ("broker", {"auto.create.topics.enable": "false"},
+     ["the brokers create no topics (auto.create.topics.enable=false), and Create_Topics is broker; set it to true"]),
+    ("broker", {"default.replication.factor": "1", "min.insync.replicas": "2"},
+     ["default.replication.factor is 1, and min.insync.replicas of the brokers 2"]),
+    ("broker", SMALL, ["new topics take messages up to 1000 bytes"]),
+    (LISTED, SMALL, ["the replication factor of Create_Topics is 3, and there is 1 broker",
+                     "new topics take messages up to 1000 bytes"]),
+    (LISTED[1:], SMALL, ["missing at b1: the topics aa; no entry of Create_Topics matches them"]),
+    ((), {}, ["missing at b1: the topics aa, b; create them, or let the channel do it with Create_Topics"]),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("shown", "problems"), CASES)
-def test_what_brokers_do_not_show(shown, problems, monkeypatch):
+@pytest.mark.parametrize(("creation", "shown", "problems"), CASES)
+def test_what_brokers_do_not_show(creation, shown, problems, monkeypatch):
     settings = {name: SimpleNamespace(value=value) for name, value in shown.items()}
 
     def describe_configs(resources, **_):
         return {one: SimpleNamespace(result=lambda: settings) for one in resources}
 
-    client, there = SimpleNamespace(describe_configs=describe_configs), SimpleNamespace(brokers={1: None})
+    def create_topics(_, **__):
+        return {}
+
+    client = SimpleNamespace(describe_configs=describe_configs, create_topics=create_topics)
+    there = SimpleNamespace(brokers={1: None})
     monkeypatch.setattr(probe, "connected", lambda _: (client, there))
-    found = list(probe.creation_problems({"message.max.bytes": "5000"}, TopicCreation()))
+    properties = {"message.max.bytes": "5000", "bootstrap.servers": "b1"}
+    found = list(probe.creation_problems(properties, creation, ["aa", "b"]))
     assert [text[: len(start)] for text, start in zip(found, problems, strict=True)] == problems
 
 

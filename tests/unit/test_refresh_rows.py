@@ -10,6 +10,7 @@ from integrator.contracts.fragments import FILE_SUMMARY
 from integrator.errors import DataError, from_wire
 from integrator.plan import build
 from integrator.refresh.rows import BEGINNING, Rows, fragments
+from integrator.transform.expression import SliceOfTable
 from tests.parts import pure
 
 STARTED = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
@@ -18,7 +19,9 @@ NUMBERS = (
 )
 
 
-def refreshed(directory, ddl, rows, *, dialect="wal2json", url="jdbc:postgresql://db/shop", sql="postgres"):
+def refreshed(
+    directory, ddl, rows, *, dialect="wal2json", url="jdbc:postgresql://db/shop", sql="postgres", actions="", **of_rows
+):
     """The rows of a table as messages, given as texts."""
     (directory / "tables.sql").write_text(ddl)
     path = directory / "channel.yaml"
@@ -32,10 +35,10 @@ locations:
 tables: [{{file: {directory}/tables.sql, sql_dialect: {sql}}}]
 actions:
   - {pure.PLAIN}
-"""
+{actions}"""
     )
     recipe = build(str(path), "UTC", None, refreshing=True).recipe
-    asked = Rows(recipe, "t", 1, BEGINNING, STARTED, str(directory))
+    asked = Rows(recipe, "t", of_rows.pop("number", 1), BEGINNING, STARTED, str(directory), **of_rows)
     columns = {column.name: pa.string() for column in recipe.tables[0].in_source.columns}
     batches = pa.Table.from_pylist(rows, schema=pa.schema(columns)).to_batches()
     try:
@@ -94,3 +97,32 @@ def test_what_no_column_may_have_is_refused_with_its_row(column, kind, value, tm
     with pytest.raises(DataError) as raised:
         refreshed(tmp_path, f"create table t(id int primary key, {column} {kind});", rows)
     assert f"refresh of t, slice 1, part 0, row 2: column {column}: '{value}' is no " in str(raised.value)
+
+
+SLICED = """\
+  - {action: ColumnProperties, Name: num, Extra: true, Datatype: integer, IntegrateExpression: "{hvr_slice_num}"}
+  - {action: ColumnProperties, Name: part, Extra: true, Datatype: varchar, IntegrateExpression: "{hvr_slice_num}/{hvr_slice_total}"}
+  - {action: ColumnProperties, Name: of, Extra: true, Datatype: varchar, IntegrateExpression: "{hvr_slice_value}"}
+  - {action: ColumnProperties, Name: s, CaptureExpression: "{hvr_slice_value}"}
+  - {action: ColumnProperties, Name: twice, Extra: true, Datatype: integer, IntegrateExpression: "sql: 2 * {hvr_slice_num}"}
+"""
+PARTS = [
+    # the slice, and the columns num, part, of, twice and s of its row
+    ({"part": SliceOfTable(1, 3, None)}, [1, "1/3", None, 2, None]),
+    ({"part": SliceOfTable(2, 4, "it's")}, [2, "2/4", "it's", 4, "it's"]),
+    ({"part": SliceOfTable(0, 1, None)}, [0, "0/1", None, 0, None]),
+]
+
+
+@pytest.mark.parametrize(("given", "columns"), PARTS)
+def test_rows_know_which_slice_they_are_of(given, columns, tmp_path):
+    [row] = refreshed(
+        tmp_path, "create table t(id int primary key, s text);", [{"id": "1", "s": "x"}], actions=SLICED, **given
+    )
+    assert [row[name] for name in ("num", "part", "of", "twice", "s")] == columns
+
+
+def test_changes_are_of_no_slice(tmp_path):
+    recipe = pure.recipe(tmp_path, "create table t(id int primary key, s text);", f"  - {pure.PLAIN}\n{SLICED}")
+    [row] = pure.read(recipe, pure.hvr(tmp_path, {"id": 1, "s": "x"}))
+    assert [row[name] for name in ("num", "part", "of", "twice", "s")] == [None, "/", None, None, None]

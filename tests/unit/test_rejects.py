@@ -1,6 +1,8 @@
 """errors.tolerance: all: what is rejected, what it is as a dead letter, and what is sent of the other lines."""
 
+import dataclasses
 import json
+import zlib
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from integrator.contracts.fragments import REJECTED
+from integrator.contracts.recipe import Sought
 from integrator.decode.lines.files import raw_lines
 from integrator.errors import DataError
 from integrator.run.passes.rejects import TooMany
@@ -239,3 +242,28 @@ def test_a_record_of_another_sources_table_is_rejected_in_a_later_file_too(tmp_p
     assert dead["payload"].to_pylist() == [other]
     assert [one.rejected for one in summaries] == [0, 1]
     assert [one.rows for one in summaries] == [1, 1]
+
+
+def test_the_row_of_a_message_that_a_broker_refused_is_found_among_tolerated_ones(tmp_path):
+    """It is sought after the cycle has failed: it ends the channel, and is rejected in none."""
+    lines = [b"{", order(id=1), order(id=2, v="x" * 500), order(id=3)]
+    made = recipe(tmp_path)
+    path = tmp_path / "a.jsonl"
+    sent(made, path, lines)
+    message = next(one for one in pure.messages(made, path) if one.topic != "dead" and b"xxx" in one.value)
+    size = len(message.value) + len(message.key or b"")
+    sought = Sought("orders", size, zlib.crc32(message.value), "the message is refused", size=True)
+    seeking = dataclasses.replace(made, messages=dataclasses.replace(made.messages, sought=sought))
+    with pytest.raises(
+        DataError, match=r"a.jsonl:3: table orders, key id=2: the message is refused; the largest columns"
+    ):
+        sent(seeking, path, lines)
+
+
+def test_a_row_above_its_topics_own_limit_is_rejected_as_one_above_ours_is(tmp_path):
+    lines = [order(id=1), order(id=2, v="x" * 5000), order(id=3)]
+    made = recipe(tmp_path, kafka=", Kafka_Message_Compress: NONE")
+    made = dataclasses.replace(made, messages=dataclasses.replace(made.messages, limits=(("orders", 2000),)))
+    rows, [letter], summary = sent(made, tmp_path / "a.jsonl", lines)
+    assert (rows, summary.rejected) == ([1, 3], 1)
+    assert b"the topic orders takes up to 2000" in letter.headers["__connect.errors.exception.message"]

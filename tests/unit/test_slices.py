@@ -41,6 +41,22 @@ def test_conditions_of_the_channel():
     }
 
 
+NUMBERED = [
+    # what is asked for, and number, total and value of each slice
+    ((), [(0, 1, None)]),
+    (("t.id%2",), [(0, 2, None), (1, 2, None)]),
+    (("t.x<1",), [(0, 2, None), (1, 2, None)]),
+    (("t.2",), [(0, 2, None), (1, 2, None)]),
+    (("t.a; o'b ;;c",), [(0, 3, "a"), (1, 3, "o'b"), (2, 3, "c")]),
+]
+
+
+@pytest.mark.parametrize(("wanted", "numbered"), NUMBERED)
+def test_slices_know_which_of_how_many_they_are(wanted, numbered):
+    found = slices_of(TABLES, wanted, SAID, lambda name: f'"{name}"')
+    assert [(one.number, one.total, one.value) for one in found if one.table == "t"] == numbered
+
+
 @pytest.mark.parametrize(
     "wanted", ["t.no%2", "t.id%0", "t.id<2<1", "t.id<", "t.id<2<a", "t.name%2", "t.id<b<a", "t.3", "t.a;b", "t.?"]
 )

@@ -6,6 +6,13 @@ from typing import ClassVar, Literal
 
 from integrator.channel.base import Scoped, parameter
 
+_IGNORED = (
+    "Evaluated here, so it sees the row alone: no subqueries. An update is ignored, with both of its images, where the "
+    "condition is true of its after image, in which a missing value is the before image's; HVR does not document which "
+    "of them counts. A change for which the condition is unknown, because a value is null or missing, is sent. In a "
+    "refresh IgnoreCondition holds, too, as CaptureCondition does."
+)
+
 
 class Capture(Scoped):
     """What is captured."""
@@ -37,4 +44,17 @@ class Capture(Scoped):
         "delete nothing. A change of the key ends one row's changes and begins the other's.",
         example="true",
         differs="Only within a transaction, and within 16 MiB of a change file; HVR does not document its limit.",
+    )
+    IgnoreCondition: str | None = parameter(
+        None,
+        "A condition in SQL over the row, with {column}, {hvr_cap_user}, {hvr_var_NAME} in it: changes for which it is "
+        "true are not sent. Unlike CaptureCondition of Restrict it converts no update. A truncate is never ignored.",
+        example="\"{status} = 'draft'\"",
+        differs=_IGNORED,
+    )
+    IgnoreUpdateCondition: str | None = parameter(
+        None,
+        "As IgnoreCondition, for updates alone, whether they change the key or not.",
+        example="\"{hvr_cap_user} = 'batch'\"",
+        differs=_IGNORED,
     )

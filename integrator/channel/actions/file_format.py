@@ -9,7 +9,9 @@ from pydantic import Field
 from integrator.channel.base import Counted, Scoped, parameter
 
 Character = Annotated[str, Field(min_length=1, max_length=1)]
-Modes = Literal["SCHEMA_PAYLOAD", "PAYLOAD", "ROW_FRAGMENTS", "ROW_ARRAY", "TABLE_OBJECT", "TABLE_ARRAY"]
+Modes = Literal[
+    "SCHEMA_PAYLOAD", "PAYLOAD", "ROW_FRAGMENTS", "ROW_ARRAY", "TABLE_OBJECT", "TABLE_OBJECT_BSON", "TABLE_ARRAY"
+]
 
 
 class FileFormat(Scoped):
@@ -23,9 +25,11 @@ class FileFormat(Scoped):
     Json: bool = parameter(False, "JSON, in a mode: the default.", example="true")
     JsonMode: Modes | None = parameter(
         None,
-        "SCHEMA_PAYLOAD is Connect JSON, and the default; the others are plain JSON.",
+        "SCHEMA_PAYLOAD is Connect JSON, and the default; the others are plain JSON, and TABLE_OBJECT_BSON is BSON, "
+        "MongoDB's binary form of it.",
         example="ROW_FRAGMENTS",
-        differs="PAYLOAD, Connect JSON without its schema, is an extension. TABLE_OBJECT_BSON is not supported.",
+        differs="PAYLOAD, Connect JSON without its schema, is an extension. HVR does not document which types of BSON "
+        "values have; docs/formats.md has ours.",
     )
     Avro: bool = parameter(False, "An Avro container file for each message.", example="true")
     AvroVersion: Literal["v1_6", "v1_7", "v1_8"] = parameter("v1_8", "Before v1_8: basic types only.", example="v1_7")

@@ -90,5 +90,5 @@ class Delivery:
             newest=newest,
             operations={name: count for name, count in operations.items() if count},
             summaries=tuple(summaries),
-            too_large=latch.too_large,
+            refused=latch.refused,
         )

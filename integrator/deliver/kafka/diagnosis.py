@@ -13,6 +13,7 @@ import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 
+from integrator.deliver.kafka.permanent import ACL
 from integrator.librdkafka import aws_iam
 
 _TIMEOUT_S = 3.0
@@ -40,13 +41,7 @@ def with_remedy(text: str) -> str:
             "message.timestamp.after.max.ms (message.timestamp.difference.max.ms before Kafka 3.6), or leave "
             "MessageTimestamp out; or, without one, it is compacted (cleanup.policy), and messages need keys"
         )
-    if "authorization failed" not in text.lower():
-        return text
-    ids = (
-        "; with delivery: exactly_once or on a cluster, Write on the transactional ids that begin with its name and a "
-        "hyphen, and Read on the groups and topics"
-    )
-    return f"{text}; the operator of the brokers must allow our user: ACL Write on the channel's topics{ids}"
+    return f"{text}; {ACL}" if "authorization failed" in text.lower() else text
 
 
 def diagnose(properties: Mapping[str, str], heard: str) -> str:

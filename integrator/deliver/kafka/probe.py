@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
@@ -14,15 +14,24 @@ from confluent_kafka.admin._acl import AclOperation
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from integrator.channel.locations import TopicCreation
+from integrator.channel.created_topics import BROKER, Creation, TopicRule, rule_of
 from integrator.deliver.kafka.diagnosis import with_remedy
-from integrator.deliver.kafka.topics import TIMEOUT_S, connected, created
+from integrator.deliver.kafka.topics import (
+    AUTO_CREATE,
+    BY_CHANNEL,
+    TIMEOUT_S,
+    broker_settings,
+    connected,
+    created,
+    missing_text,
+)
 from integrator.errors import EnvironmentFault
 from integrator.librdkafka.aws_iam import client_settings
 from integrator.librdkafka.properties import QUIET, client_properties
 from integrator.names.numbers import are, counted, ranges
 
-_OF_BROKERS = ("message.max.bytes", "min.insync.replicas")
+_REPLICAS = "the replication factor of Create_Topics"
+_FEWER = "lower it, or add brokers"
 _NOT_ASKED = KafkaError._UNSUPPORTED_FEATURE  # noqa: SLF001 - the name that confluent_kafka gives it
 _NAMED = 3
 _OF_TIMES, _NO_LIMIT = "message.timestamp.", (1 << 63) - 1
@@ -88,42 +97,56 @@ def time_remarks(properties: dict[str, str], topics: Sequence[str]) -> Iterator[
                 )
 
 
-def creation_problems(properties: dict[str, str], creation: TopicCreation, topics: Sequence[str] = ()) -> Iterator[str]:
-    """Yield what at the brokers does not allow topics that are created so, or would keep messages from them.
+def creation_problems(properties: dict[str, str], creation: Creation, topics: Sequence[str]) -> Iterator[str]:
+    """Yield what at the brokers does not allow `topics` that are to be created, or would keep messages from them.
 
-    topics: those that are to be created; the brokers look at them as if they were, and say what they would refuse.
-    What the brokers do not show is not looked at: without the ACL DescribeConfigs on the cluster, or where they are not
-    Apache Kafka's and have no such settings.
+    The brokers look at them as if they were created, and report what they would refuse. What the brokers do not show
+    is not looked at: without the ACL DescribeConfigs on the cluster, or where they are not Apache Kafka's and have no
+    such settings.
     """
     client, there = connected(properties)
-    replicas, given = creation.Replication_Factor, creation.Topic_Config
-    named = f"Create_Topics.Replication_Factor is {replicas}"
-    if replicas > len(there.brokers):
-        brokers = counted(len(there.brokers), "broker")
-        yield f"{named}, and there {are(len(there.brokers))} {brokers}; lower it, or add brokers"
-    else:
-        yield from _refused(client, creation, topics)
-    broker = ConfigResource(ResourceType.BROKER, str(min(there.brokers)))
-    try:
-        settings = client.describe_configs([broker], request_timeout=TIMEOUT_S)[broker].result()
-    except KafkaException:
+    theirs = broker_settings(client, there)
+    if creation == BROKER:
+        if theirs.get(AUTO_CREATE) == "false":
+            yield f"the brokers create no topics ({AUTO_CREATE}=false), and Create_Topics is broker; {BY_CHANNEL}"
+        yield from _too_little(properties, theirs, TopicRule(topics=["*"]))
         return
-    seen = {name: int(settings[name].value) for name in _OF_BROKERS if name in settings}
+    if lacking := [topic for topic in topics if rule_of(creation, topic) is None]:
+        yield missing_text(properties, lacking, creation)
+    rules = {topic: rule for topic in topics if (rule := rule_of(creation, topic)) is not None}
+    used = [rule for rule in creation if rule in rules.values()]
+    brokers = len(there.brokers)
+    too_many = [rule for rule in used if (rule.replication or 1) > brokers]
+    for rule in too_many:
+        yield f"{_REPLICAS} is {rule.replication}, and there {are(brokers)} {counted(brokers, 'broker')}; {_FEWER}"
+    yield from _refused(client, {topic: rule for topic, rule in rules.items() if rule not in too_many})
+    yield from dict.fromkeys(text for rule in used for text in _too_little(properties, theirs, rule))
+
+
+def compacted_anew(properties: dict[str, str]) -> bool:
+    """Return whether topics that brokers create are compacted, as far as our user may see it."""
+    return "compact" in broker_settings(*connected(properties)).get("log.cleanup.policy", "")
+
+
+def _too_little(properties: Mapping[str, str], theirs: Mapping[str, str], rule: TopicRule) -> Iterator[str]:
+    """Yield where the brokers' settings `theirs` would keep messages from topics of a rule."""
     ours = int(properties["message.max.bytes"])
-    theirs, least = seen.get("message.max.bytes", ours), seen.get("min.insync.replicas", 1)
-    if theirs < ours and "max.message.bytes" not in given:
+    most, least = int(theirs.get("message.max.bytes", ours)), int(theirs.get("min.insync.replicas", "1"))
+    replicas = rule.replication or int(theirs.get("default.replication.factor", least))
+    if most < ours and "max.message.bytes" not in rule.settings:
         yield (
-            f"new topics take messages up to {theirs} bytes (message.max.bytes of the brokers), and "
-            f"HVR_KAFKA_MSG_MAX_BYTES is {ours}; lower this, or give max.message.bytes in Create_Topics.Topic_Config"
+            f"new topics take messages up to {most} bytes (message.max.bytes of the brokers), and "
+            f"HVR_KAFKA_MSG_MAX_BYTES is {ours}; lower this, or give max.message.bytes in Create_Topics"
         )
-    if least > replicas and "min.insync.replicas" not in given:
+    if least > replicas and "min.insync.replicas" not in rule.settings:
+        named = f"{_REPLICAS} is {replicas}" if rule.replication else f"default.replication.factor is {replicas}"
         yield f"{named}, and min.insync.replicas of the brokers {least}: no message would be acknowledged; raise it"
 
 
-def _refused(client: AdminClient, creation: TopicCreation, names: Sequence[str]) -> Iterator[str]:
+def _refused(client: AdminClient, rules: Mapping[str, TopicRule]) -> Iterator[str]:
     """Yield why topics would not be created; brokers that are not asked so, such as in-process ones, refuse nothing."""
     by_reason: dict[str, list[str]] = {}
-    for topic, reason in created(client, names, creation, only_asked=True):
+    for topic, reason in created(client, rules, only_asked=True):
         if reason.code() != _NOT_ASKED:
             by_reason.setdefault(reason.str(), []).append(topic)
     for text, refused in by_reason.items():

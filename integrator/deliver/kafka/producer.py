@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from integrator.contracts.outgoing import MessageHeaders, Messages
-from integrator.contracts.report import TooLarge
+from integrator.contracts.report import RefusedMessage, worse
+from integrator.deliver.kafka.permanent import PERMANENT
 from integrator.deliver.kafka.producer_client import ProducerClient
 from integrator.deliver.kafka.topic_batcher import Batch
 from integrator.engine.arrays import Ints
@@ -28,7 +29,7 @@ class Latch:
         self.accepted = 0
         self.failed = 0
         self.error: str | None = None
-        self.too_large: TooLarge | None = None
+        self.refused: RefusedMessage | None = None
         self.transport: str | None = None
 
     def fail(self, text: str, count: int = 1) -> None:
@@ -94,10 +95,13 @@ class KafkaProducer:
             self.client.poll(_WAIT_S)
 
     def flush(self, timeout_s: float) -> int:
-        """Wait until nothing is on its way, or `timeout_s` is over. Returns how many messages are left."""
+        """Wait until nothing is on its way, or `timeout_s` is over. Returns how many messages are left.
+
+        After a refusal for good nothing is waited for: the rest of a transaction would stay until messages time out.
+        """
         left = len(self.client)
         waited = 0.0
-        while left and waited < timeout_s + _GRACE_S:
+        while left and waited < timeout_s + _GRACE_S and self.latch.refused is None:
             left = self.client.flush(_FLUSH_SLICE_S)
             waited += _FLUSH_SLICE_S
         return left
@@ -114,15 +118,16 @@ class KafkaProducer:
         """Begin to count anew."""
         self.latch = Latch()
 
-    def _failed(self, text: str, large: TooLarge | None) -> None:
+    def _failed(self, text: str, refused: RefusedMessage | None) -> None:
         self.latch.fail(text)
-        if large is not None and (self.latch.too_large is None or large.bytes > self.latch.too_large.bytes):
-            self.latch.too_large = large
+        self.latch.refused = worse(self.latch.refused, refused)
 
-    def _noticed(self, text: str, fatal: bool) -> None:
+    def _noticed(self, text: str, fatal: int) -> None:
         self.latch.transport = text
         if fatal:
             self.latch.error = self.latch.error or text
+        if fatal in PERMANENT:
+            self.latch.refused = worse(self.latch.refused, RefusedMessage(fatal, text))
 
 
 class _Beside(NamedTuple):

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import ctypes
 import time
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from integrator.contracts.outgoing import MessageHeaders
-from integrator.contracts.report import TooLarge
+from integrator.contracts.report import RefusedMessage
+from integrator.deliver.kafka.permanent import PERMANENT
 from integrator.deliver.kafka.records import BESIDE_HEADERS, COPY, OWN_PARTITION, arguments_of
 from integrator.engine.arrays import Ints
 from integrator.engine.calls import call_each
 from integrator.librdkafka.client import PRODUCER, Client
 from integrator.librdkafka.rdkafka_h import Records, Reported, library
 
-_TOO_LARGE = 10
-"""MESSAGE_TOO_LARGE: https://kafka.apache.org/protocol#protocol_error_codes."""
 _AGAIN_S = 0.1
 _ANY = -1
 """RD_KAFKA_PARTITION_UA: the partitioner's choice."""
@@ -37,13 +37,14 @@ class ProducerClient(Client):
     def __init__(
         self,
         properties: Mapping[str, str],
-        failed: Callable[[str, TooLarge | None], None],
-        noticed: Callable[[str, bool], None],
+        failed: Callable[[str, RefusedMessage | None], None],
+        noticed: Callable[[str, int], None],
     ) -> None:
         """Make a producer; EnvironmentFault describes what is wrong with its properties.
 
-        failed: is called with each message that was not delivered, once: why, and what it was if it is too large.
-        noticed: is called with each error, and whether it is fatal.
+        failed: is called with each message that was not delivered, once: why, and what it was if it would be refused
+        again.
+        noticed: is called with each error, and its code if it is fatal, else 0.
         """
         self._failed, self._callback = failed, Reported(self._reported)  # C does not keep it alive
         self._produce = ctypes.cast(library().rd_kafka_produceva, ctypes.c_void_p).value or 0
@@ -138,10 +139,19 @@ class ProducerClient(Client):
             message = record.contents
             if message.err:
                 topic = self.library.rd_kafka_topic_name(message.rkt).decode()
-                large = None
-                if message.err == _TOO_LARGE:
+                refused = None
+                if message.err in PERMANENT:
                     key = ctypes.string_at(message.key, message.key_len) if message.key else b""
-                    large = TooLarge(topic, message.len + message.key_len, key.decode(errors="replace"))
-                self._failed(f"{topic} [{message.partition}]: {self.named(message.err)}", large)
+                    value = ctypes.string_at(message.payload, message.len) if message.payload else b""
+                    text: bytes = self.library.rd_kafka_message_produce_errstr(record) or b""
+                    refused = RefusedMessage(
+                        code=message.err,
+                        reason=text.decode(errors="replace"),
+                        topic=topic,
+                        bytes=len(value) + len(key),
+                        key=key.decode(errors="replace"),
+                        digest=zlib.crc32(value),
+                    )
+                self._failed(f"{topic} [{message.partition}]: {self.named(message.err)}", refused)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where C returns to
             self.raise_later(error)

@@ -11,6 +11,7 @@ from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
 from integrator.deliver.kafka.cycle_records import TIMEOUT_S, committed, metadata_of
 from integrator.deliver.kafka.diagnosis import with_remedy
+from integrator.deliver.kafka.permanent import PERMANENT
 from integrator.deliver.kafka.producer import KafkaProducer
 from integrator.errors import DeliveryError, EnvironmentFault
 from integrator.names.numbers import counted
@@ -46,10 +47,12 @@ class TransactionalProducer(KafkaProducer):
             raise
 
     def _raise(self, what: str, reason: str) -> None:
+        """Raise DeliveryError if there is a reason, or EnvironmentFault where no retry helps."""
         if reason:
             heard = self.latch.transport
             last = f"; the client's last message: {heard}" if heard and reason not in heard else ""
-            raise DeliveryError(with_remedy(f"a transactional id of this channel {what}: {reason}{last}"))
+            text = with_remedy(f"a transactional id of this channel {what}: {reason}{last}")
+            raise EnvironmentFault(text) if self.client.code in PERMANENT else DeliveryError(text)
 
     def begin(self) -> None:
         """Begin a transaction, if that was not done. Raises DeliveryError."""

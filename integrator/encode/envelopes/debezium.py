@@ -106,7 +106,7 @@ def rows(found: Events, changes: ChangeBatch, of_rows: Columns, table: TableReci
         "connector": texts(DIALECTS[channel.read.dialect].connector or channel.read.dialect, size),
         "name": texts(channel.messages.channel, size),
         "snapshot": texts("false", size),
-        "db": texts(channel.messages.cap_loc, size),
+        "db": texts(changes.location or channel.messages.cap_loc, size),
         "sequence": pc.binary_join_element_wise('["', changes.tx_seq.take(at), '","', position, '"]', ""),
         "schema": table_names(changes, "schema", table, channel).take(at),
         "table": table_names(changes, "base_name", table, channel).take(at),

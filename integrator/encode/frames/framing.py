@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator.arrow.arrays import regrouped
 from integrator.contracts.fragments import ASIDE, PresentFields
 from integrator.contracts.outgoing import RECORD_OVERHEAD, MessageHeaders, header_size, lengths
 from integrator.contracts.recipe import Recipe
@@ -66,7 +67,8 @@ class Framing:
     def _made(self, table: str, shape: str) -> Frame:
         frame = messages.value_frame(self._tables[table], self._channel, PresentFields.of_text(shape))
         if self._text:
-            frame = Frame(**{part: self._finished(getattr(frame, part)) for part in PARTS}, assemble=frame.assemble)
+            parts: dict[str, Any] = {part: self._finished(getattr(frame, part)) for part in PARTS}
+            frame = replace(frame, **parts)
         return frame
 
     def _finished(self, data: bytes) -> bytes:
@@ -168,15 +170,22 @@ class Framing:
         if self._channel.messages.layout.bundling.concatenated and len(starts) < size:
             return regrouped(self._bodies(payload, np.arange(size), kinds), starts)
         filled = pc.fill_null(payload, b"") if payload.null_count else payload
-        assemble = next((frame.assemble for frame in kinds.frames if frame.assemble), None)
-        if assemble is not None:
-            body = assemble(regrouped(filled, starts), np.diff(starts, append=size))
-            first = kinds.code[starts]
-            return pc.binary_join_element_wise(of_kind(kinds.opening, first), body, of_kind(kinds.closing, first), b"")
+        frame = next((frame for frame in kinds.frames if frame.assemble), None)
+        if frame is not None and frame.assemble is not None:
+            return self._assembled(filled, starts, frame, kinds)
         lead, rest = frame_texts(kinds, starts, size)
         pieces = [piece for piece in (lead, filled, rest) if not isinstance(piece, bytes) or piece]
         joined = pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else filled
         return joined if len(starts) == size else regrouped(joined, starts)
+
+    def _assembled(self, rows: pa.Array, starts: Ints, frame: Frame, kinds: RowFrames) -> pa.Array:
+        count, first = np.diff(starts, append=len(rows)), kinds.code[starts]
+        if frame.numbered is not None:
+            places = np.arange(len(rows)) - np.repeat(starts, count)
+            rows = pc.binary_join_element_wise(frame.numbered(places), rows, b"")
+        body = frame.assemble(regrouped(rows, starts), count) if frame.assemble is not None else rows
+        whole = pc.binary_join_element_wise(of_kind(kinds.opening, first), body, of_kind(kinds.closing, first), b"")
+        return whole if frame.finish is None else frame.finish(whole)
 
     def keys(self, rows: pa.RecordBatch, kinds: RowFrames) -> pa.Array:
         """Return the key of a message for each row; null is none."""
@@ -186,11 +195,3 @@ class Framing:
     def headers(self, rows: pa.RecordBatch, kinds: RowFrames) -> MessageHeaders | None:
         """Return the headers of a message for each row; None where no message has any."""
         return headers_of_rows(rows["headers"], kinds.code, kinds.headers)
-
-
-def regrouped(values: pa.Array, starts: Ints) -> pa.Array:
-    """Return runs of values, of which each begins at a place in `starts`, as one value each; there are no nulls."""
-    _, offset_buffer, data = values.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32)[values.offset : values.offset + len(values) + 1]
-    bounds = np.append(offsets[starts], offsets[-1]).astype(np.int32)
-    return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(bounds), data])

@@ -162,7 +162,7 @@ class Decoding:
                 if self._reading.tolerant:  # a record of another source's table is rejected in later files too
                     known = dict(self._reading.known_sources) | dict(part.sources)
                     self._reading = replace(self._reading, known_sources=tuple(known.items()))
-                yield part
+                yield replace(part, changes=replace(part.changes, location=file.location)) if file.location else part
         except ColumnsFound as found:
             raise found.of_file(run.ordinal) from None
         except OSError as error:

@@ -178,7 +178,7 @@ class Rejects:
         texts = (self._recipe.messages.channel, one.stage, "DataError", reason, file, str(one.line))
         headers = [text.encode() for text in texts]
         beside = header_size([("_" * 40, text) for text in [*headers, b"0" * 8, b"0" * 8]]) + RECORD_OVERHEAD
-        room = max(self._recipe.messages.max_bytes - beside, _SHORTEST_PART)
+        room = max(self._recipe.messages.limit_of(self._tolerance.topic) - beside, _SHORTEST_PART)
         count = max(1, -(-len(line) // room))
         for number in range(count):
             numbered = [*headers, str(number + 1).encode(), str(count).encode()]

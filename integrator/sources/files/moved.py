@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from integrator.errors import ConfigurationError
@@ -11,9 +11,10 @@ from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice
 
 
-def check(journal: Journal, files: Sequence[Slice]) -> None:
+def check(journal: Journal, files: Sequence[Slice], real: Callable[[str], str] = str) -> None:
     """Raise ConfigurationError for the first of `files` that the journal has under another path.
 
+    real: from the path of a slice to that of its file.
     Compacted entries are not looked at: of them nothing but a hash of the path is known.
     """
     known: defaultdict[str, list[Slice]] = defaultdict(list)
@@ -21,7 +22,7 @@ def check(journal: Journal, files: Sequence[Slice]) -> None:
         known[Path(entry.path).name].append(entry)
     for file in journal.untaken(list(files)):
         for entry in known.get(Path(file.path).name, ()):
-            if (entry.size, entry.mtime) == (file.size, file.mtime) and _same(entry.path, file.path):
+            if (entry.size, entry.mtime) == (file.size, file.mtime) and _same(real(entry.path), real(file.path)):
                 raise ConfigurationError(
                     f"{file.path}: is known to the channel's state as {entry.path}, and would be sent again: write the "
                     f"source's path so that its files are in {Path(entry.path).parent}, as before"

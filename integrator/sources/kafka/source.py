@@ -49,6 +49,7 @@ class Topics:
     extra: Mapping[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     whole_transactions = False
     has_records = True
+    any_database = False
     example = "{class: kafka, Kafka_Brokers: [HOST:PORT], topics: [TOPIC]}"
 
     @cached_property

@@ -3,6 +3,7 @@
 from tests.unit.broken_channels.contract import broken
 
 BROKERS = "[localhost:9092]"
+MAPPING = "{Partitions: 4, Replication_Factor: 3}"
 CASES = [
     broken(
         "a broker is no list",
@@ -15,6 +16,25 @@ CASES = [
         (BROKERS, '["a:9092,b:9092"]'),
         '9: $.locations.kaf.Kafka_Brokers[0]: \'a:9092,b:9092\' is several brokers in one text; write ["a:9092", "b:9092"]',
         ('["a:9092,b:9092"]', '["a:9092", "b:9092"]'),
+    ),
+    broken(
+        "a broker's port, misspelled",
+        (BROKERS, "[{host: localhost, prot: 9092}]"),
+        "9: $.locations.kaf.Kafka_Brokers[0]: a broker has no 'prot'; do you mean port?",
+        ("prot:", "port:"),
+    ),
+    broken(
+        "a broker without a host",
+        (BROKERS, "[{port: 9093}]"),
+        "9: $.locations.kaf.Kafka_Brokers[0]: a broker is {host: NAME, port: 9092}, or NAME:9092 as text",
+        ("{port: 9093}", "{host: kafka1, port: 9093}"),
+        own="kafka1",
+    ),
+    broken(
+        "a broker whose port is none",
+        (BROKERS, "[{host: localhost, port: 909200}]"),
+        "9: $.locations.kaf.Kafka_Brokers[0]: 'localhost:909200' has no port from 1 to 65535 after its colon; write localhost:9092, or the port that it has",
+        ("909200", "9092"),
     ),
     broken(
         "a broker with a scheme",
@@ -121,8 +141,52 @@ CASES = [
     broken(
         "partitions of a topic that no table has",
         ("    Create_Topics: {", "    Create_Topics: {Topic_Partitions: {shop.order: 12}, "),
-        "11: $.locations.kaf.Create_Topics.Topic_Partitions.shop.order: 'shop.order' is no topic of the channel's tables; do you mean shop.orders?",
+        "11: $.locations.kaf.Create_Topics.Topic_Partitions.shop.order: 'shop.order' is no topic of the channel; do you mean shop.orders?",
         ("shop.order:", "shop.orders:"),
+    ),
+    broken(
+        "a rule for a topic that no table has",
+        (MAPPING, "[{topics: shop.order, partitions: 12}, {topics: '*'}]"),
+        "11: $.locations.kaf.Create_Topics[0].topics: 'shop.order' is no topic of the channel; do you mean shop.orders?",
+        ("shop.order,", "shop.orders,"),
+    ),
+    broken(
+        "keys of a mapping in a list",
+        (MAPPING, "[{topics: '*', Partitions: 12, replicaton: 3}]"),
+        [
+            "11: $.locations.kaf.Create_Topics[0].Partitions: this key is not known here; do you mean partitions?",
+            "11: $.locations.kaf.Create_Topics[0].replicaton: this key is not known here; do you mean replication?",
+        ],
+        ("Partitions: 12, replicaton", "partitions: 12, replication"),
+    ),
+    broken(
+        "rules with wrong values",
+        (MAPPING, "[{topics: 'shop orders', partitions: 0}, {topics: '^(', replication: '3'}, {partitions: 2}]"),
+        [
+            "11: $.locations.kaf.Create_Topics[0].partitions: a number of 1 at least is wanted here; found 0",
+            "11: $.locations.kaf.Create_Topics[0].topics[0]: 'shop orders' matches no topic: those have 1 to 249 of a-z A-Z 0-9 . _ -; *…^",
+            "11: $.locations.kaf.Create_Topics[1].replication: a whole number is wanted here, without quotes: write 3",
+            "11: $.locations.kaf.Create_Topics[1].topics[0]: '^(' is no regular expression: …",
+            "11: $.locations.kaf.Create_Topics[2].topics: this key is missing: Names; names with * …",
+        ],
+        (
+            "[{topics: 'shop orders', partitions: 0}, {topics: '^(', replication: '3'}, {partitions: 2}]",
+            "[{topics: shop.orders, partitions: 1}, {topics: ^shop.i.*, replication: 3}, {topics: '*', partitions: 2}]",
+        ),
+        own="shop orders",
+    ),
+    broken(
+        "no rules",
+        (MAPPING, "[]"),
+        "11: $.locations.kaf.Create_Topics: an entry at least is wanted here; found []",
+        ("Create_Topics: []", "Create_Topics: [{topics: '*'}]"),
+        own="topics",
+    ),
+    broken(
+        "the brokers, misspelled",
+        (MAPPING, "brokers"),
+        "11: $.locations.kaf.Create_Topics: 'brokers' is not one of 'broker'; do you mean broker?",
+        ("Create_Topics: brokers", "Create_Topics: broker"),
     ),
     broken(
         "a word in small letters",

@@ -19,9 +19,9 @@ CASES = [
     ),
     broken(
         "a substitution for refresh",
-        column('"{hvr_slice_num}"'),
-        "28: $.actions[2].IntegrateExpression: table customers: {hvr_slice_num}, of HVR: belongs to SliceCountCondition and SliceSeriesCondition of Restrict, in refresh",
-        ("{hvr_slice_num}", "{hvr_cap_loc}"),
+        column('"{hvr_opposite_loc}"'),
+        "28: $.actions[2].IntegrateExpression: table customers: {hvr_opposite_loc}, of HVR: belongs to the conditions of refresh and compare",
+        ("{hvr_opposite_loc}", "{hvr_cap_loc}"),
         own="hvr_cap_loc",
     ),
     broken(

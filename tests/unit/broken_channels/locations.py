@@ -68,9 +68,15 @@ CASES = [
     ),
     broken(
         "two sources",
-        ("  kaf:", "  more: {class: files, path: in}\n  kaf:"),
-        "2: $.locations: a channel has one location of class files or socket or kafka with topics; found src, more: leave one of them out",
-        ("  more: {class: files, path: in}\n", ""),
+        ("  kaf:", "  more: {class: socket, listen: '127.0.0.1:0'}\n  kaf:"),
+        "2: $.locations: a channel has one location of class files or socket or kafka with topics; found src, more: leave one of them out, or give each a channel of its own…",
+        ("  more: {class: socket, listen: '127.0.0.1:0'}\n", ""),
+    ),
+    broken(
+        "two sources of several dialects",
+        ("  kaf:", "  more: {class: files, path: more, dialect: maxwell}\n  kaf:"),
+        "7: $.locations.more.dialect: is 'maxwell' here and 'wal2json' at src: several source locations differ in their files alone",
+        [("maxwell", "wal2json"), ("more/1.jsonl", "", " ")],
     ),
     broken(
         "no source",

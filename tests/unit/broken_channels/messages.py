@@ -96,14 +96,14 @@ CASES = [
     broken(
         "a mode is misspelled",
         more("{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENT}"),
-        "28: $.actions[2].JsonMode: 'ROW_FRAGMENT' is not one of 'SCHEMA_PAYLOAD', 'PAYLOAD', 'ROW_FRAGMENTS', 'ROW_ARRAY', 'TABLE_OBJECT' or 'TABLE_ARRAY'; do you mean ROW_FRAGMENTS?",
+        "28: $.actions[2].JsonMode: 'ROW_FRAGMENT' is not one of 'SCHEMA_PAYLOAD', 'PAYLOAD', 'ROW_FRAGMENTS', 'ROW_ARRAY', 'TABLE_OBJECT', 'TABLE_OBJECT_BSON' or 'TABLE_ARRAY'; do you mean ROW_FRAGMENTS?",
         ("ROW_FRAGMENT", "ROW_FRAGMENTS"),
     ),
     broken(
-        "a mode of HVR's that is not here",
-        more("{action: FileFormat, Json: true, JsonMode: TABLE_OBJECT_BSON}"),
-        "28: $.actions[2].JsonMode: 'TABLE_OBJECT_BSON' is not one of 'SCHEMA_PAYLOAD', 'PAYLOAD', 'ROW_FRAGMENTS', 'ROW_ARRAY'…of HVR: use TABLE_OBJECT",
-        ("TABLE_OBJECT_BSON", "TABLE_OBJECT"),
+        "an encoding of what is binary",
+        more("{action: FileFormat, Json: true, JsonMode: TABLE_OBJECT_BSON, Encoding: UTF-16LE}"),
+        "28: $.actions[2].Encoding: Encoding is for text, and BSON is binary; leave it out",
+        (", Encoding: UTF-16LE", ""),
     ),
     broken(
         "changed values without a prefix",

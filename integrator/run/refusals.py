@@ -1,0 +1,53 @@
+"""What becomes of a cycle of which brokers refuse a message for good: the row is looked for, and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.report import Report, refused_of
+from integrator.deliver.kafka.topic_limits import one_by_one, refused, seeking_row
+from integrator.errors import DataError, DeliveryError
+from integrator.run.spark.failures import classify
+
+
+class BatchRefused(DeliveryError):
+    """A batch was refused, and one of its messages is the reason: the cycle is to be sent again, one by one."""
+
+
+class Refusals:
+    """How a channel's messages are sent, in the light of those that brokers refused.
+
+    recipe: how the next try sends. Where a batch was refused, and its topic's limit cannot be seen, that is with each
+    message in a batch of its own: a message that is refused then is the one.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._as_planned = self.recipe = recipe
+
+    def check(self, reports: Sequence[Report], where: str, first_pass: Callable[[Recipe], DataFrame]) -> None:
+        """Raise IntegratorError if a message was refused for good. first_pass: over the cycle's runs, by a recipe.
+
+        It is BatchRefused where `recipe` is another now.
+        """
+        found = refused_of(reports)
+        if found is None:
+            return
+        error = refused(self.recipe, found, where)
+        if isinstance(error, DeliveryError):
+            self.recipe = one_by_one(self._as_planned)
+            raise BatchRefused(str(error))
+        if isinstance(error, DataError):
+            why = str(error).removeprefix(f"{where}: ")
+            try:
+                first_pass(seeking_row(self._as_planned, found, why)).foreach(lambda _: None)
+            except PySparkException as of_row:
+                raise classify(of_row) or of_row from None
+        raise error
+
+    def forget(self) -> None:
+        """Send as planned again: the cycle is synced."""
+        self.recipe = self._as_planned
