@@ -160,7 +160,7 @@ def imported(ran, directory, name, ours):
     source = f"class: kafka, Kafka_Brokers: ['{ran.servers}'], topics: [{topic}]"
     text, replaced = re.subn(r"class: files, path: \S+,", f"{source},", text)
     assert replaced == 1
-    text = text.replace("    class: kafka\n", f"    class: kafka\n    Create_Topics: {{Partitions: {PARTITIONS}}}\n")
+    text = text.replace("Create_Topics: broker", f"Create_Topics: {{Partitions: {PARTITIONS}}}")
     path = directory / "channel.yaml"
     path.write_text(f"state: {directory}/state\n{text}")
     return path
@@ -222,7 +222,7 @@ def test_transactions_begin_and_end_as_debezium_says(debezium, integrate_once, t
     )
     assert code == 0
     text = text.replace("path: changes", f"path: {tmp_path}/changes")
-    text = text.replace("    class: kafka\n", "    class: kafka\n    Create_Topics: {Partitions: 2}\n")
+    text = text.replace("Create_Topics: broker", "Create_Topics: {Partitions: 2}")
     (tmp_path / "channel.yaml").write_text(f"state: {tmp_path}/state\n{text}")
     (tmp_path / "changes").mkdir()
     for place in range(0, len(lines), 5):  # transactions go over files

@@ -35,12 +35,6 @@ def with_remedy(text: str) -> str:
     Brokers from 2.8 on let who may write to any topic be idempotent, and so refuse that first to who may write to none
     (KIP-679).
     """
-    if "INVALID_TIMESTAMP" in text or "INVALID_RECORD" in text:
-        return (
-            f"{text}; the topic takes no such MessageTimestamp: raise its message.timestamp.before.max.ms and "
-            "message.timestamp.after.max.ms (message.timestamp.difference.max.ms before Kafka 3.6), or leave "
-            "MessageTimestamp out; or, without one, it is compacted (cleanup.policy), and messages need keys"
-        )
     return f"{text}; {ACL}" if "authorization failed" in text.lower() else text
 
 
