@@ -8,10 +8,8 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
@@ -30,10 +28,7 @@ def limits(properties: dict[str, str], topics: Sequence[str]) -> dict[str, int]:
 
     Raises EnvironmentFault if the brokers cannot be reached.
     """
-    return _limits(*connected(properties), topics)
-
-
-def _limits(client: AdminClient, there: Any, topics: Sequence[str]) -> dict[str, int]:
+    client, there = connected(properties)
     found = {}
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics if topic in there.topics]
     for resource, future in client.describe_configs(resources, request_timeout=TIMEOUT_S).items() if resources else ():
@@ -51,13 +46,13 @@ def fitting(recipe: Recipe, topics: Sequence[str], of_rows: Sequence[str] = ()) 
     `limits`.
     """
     send = recipe.send
-    client, there = connected(send.producer)
+    _, there = connected(send.producer)
     patterns = [_pattern(table.message_topic) for table in recipe.tables if table.message_topic]
     if patterns:
         found = (one for one in there.topics if any(pattern.fullmatch(one) for pattern in patterns))
         known = sorted({*found, *of_rows, *(send.topics or ())})
         send, topics = dataclasses.replace(send, topics=tuple(known)), [*topics, *known]
-    least = min(_limits(client, there, topics).values(), default=None)
+    least = min(limits(send.producer, topics).values(), default=None)
     if least is not None and least < int(send.producer["batch.size"]):
         send = dataclasses.replace(send, producer={**send.producer, "batch.size": str(least)})
     if recipe.by_partition:
