@@ -37,6 +37,7 @@ DELIVERY = Kind("delivery", "the operator of Kafka", 4, retriable=True)
 ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
 COLUMNS = Kind("columns", "the author of the channel", 3, retriable=False)
 SCHEMAS = Kind("schemas", "the operator", 3, retriable=False)
+TOPICS = Kind("topics", "the operator of Kafka", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
 PROCESS = Kind("process", "the operator", 5, retriable=True)
@@ -169,7 +170,14 @@ class ProcessLate(ProcessLost):
     """A Python process of Spark's did not begin in time, as happens on a busy machine: nothing has failed yet."""
 
 
-class ColumnsFound(IntegratorError):
+class Found(IntegratorError):
+    """Records have what the plan does not know: the driver learns it, and the cycle is sent again."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ColumnsFound(Found):
     """Records have columns that the definitions of their tables have not, and the channel says to add them."""
 
     kind = COLUMNS
@@ -179,16 +187,13 @@ class ColumnsFound(IntegratorError):
         super().__init__(text, tables, ordinal)
         self.tables, self.ordinal = tables, ordinal
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
     def of_file(self, ordinal: int) -> ColumnsFound:
         """Return the same, with the number of the file."""
         return ColumnsFound(str(self), self.tables, ordinal)
 
 
-class SchemasFound(IntegratorError):
-    """Records of a topic have schemas that are not known yet: the driver asks for them, and the cycle is sent again."""
+class SchemasFound(Found):
+    """Records of a topic have schemas that are not known yet: the registry is to be asked for them."""
 
     kind = SCHEMAS
 
@@ -197,8 +202,17 @@ class SchemasFound(IntegratorError):
         super().__init__(text, topic, ids)
         self.topic, self.ids = topic, tuple(ids)
 
-    def __str__(self) -> str:
-        return str(self.args[0])
+
+class TopicsFound(Found):
+    """Rows are for topics that are not known yet to be there."""
+
+    kind = TOPICS
+    has_values = True
+
+    def __init__(self, text: str, topics: Sequence[str]) -> None:
+        """Tell of topics."""
+        super().__init__(text, topics)
+        self.topics = tuple(topics)
 
 
 class Defect(IntegratorError):
@@ -266,7 +280,7 @@ class ConfigurationError(IntegratorError):
 
 _KINDS: tuple[type[IntegratorError], ...] = (
     ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, RegistryAway, SourceAway,
-    ProcessLost, ProcessLate, ColumnsFound, SchemasFound, Defect,
+    ProcessLost, ProcessLate, ColumnsFound, SchemasFound, TopicsFound, Defect,
 )  # fmt: skip
 _BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _SYSTEMS = (OSError, EOFError, MemoryError)

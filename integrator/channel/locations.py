@@ -81,6 +81,11 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
         description="Whether ColumnProperties ExpressionScope has an effect. HVR applies it only for Burst, so "
         "never on Kafka; APPLY applies it (extension).",
     )
+    Transaction_Topic: Annotated[str, Field(pattern=patterns.TOPIC)] | None = Field(
+        None,
+        description="The topic of a message at the begin and at the end of each transaction, the latter with the rows "
+        "of each table that were sent of it, as Debezium has them (extension).",
+    )
     Oversized_Rows: Literal["FAIL", "DEAD_LETTER", "SKELETON"] = Field(
         "FAIL",
         description="What happens to a row whose message would be larger than HVR_KAFKA_MSG_MAX_BYTES. FAIL: the "

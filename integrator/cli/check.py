@@ -90,6 +90,8 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     later = [topic for topic in keyless if topic in new]
     if later and plan.create_topics == BROKER and probe.compacted_anew(properties):
         yield f"{', '.join(later)}: will be compacted (log.{CLEANUP} of the brokers), and {COMPACTED}"
+    timed = sorted({table.topic for table in plan.recipe.tables if table.message_timestamp})
+    yield from probe.time_remarks(properties, timed)
     if test_topic:
         seconds = probe.through_topic(properties, test_topic)
         yield f"{test_topic}: a message was sent and read back in {seconds:.1f} s"

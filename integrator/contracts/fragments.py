@@ -2,9 +2,10 @@
 
 topic, table; key: what the message key's frame stands around, or null for none; op; integ_seq; rank: 0, or the place of
 what is after a row: a tombstone, or the next part of a dead letter; more: whether the next fragment belongs to the
-same change; cap_tstamp: commit in microseconds since 1970, or null; shape: which schema the payload has, see
-`PresentFields`; headers: the values of the message headers; payload: the encoded row, without what the format puts
-around it, or null for a tombstone.
+same change; cap_tstamp: commit in microseconds since 1970, or null; partition, timestamp: those that the message is to
+have, the latter in milliseconds since 1970, or null; shape: which schema the payload has, see `PresentFields`; headers:
+the values of the message headers; payload: the encoded row, without what the format puts around it, or null for a
+tombstone.
 
 Schema texts are long and the same for all rows of a table, so they are added after the shuffle.
 """
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange, Source
@@ -34,6 +36,8 @@ FRAGMENT = pa.schema(
         ("rank", pa.int32()),
         ("more", pa.bool_()),
         ("cap_tstamp", pa.int64()),
+        ("partition", pa.int32()),
+        ("timestamp", pa.int64()),
         ("shape", pa.string()),
         ("headers", pa.list_(pa.binary())),
         ("payload", pa.binary()),
@@ -41,7 +45,7 @@ FRAGMENT = pa.schema(
 )
 FRAGMENT_DDL = (
     "topic string, key binary, table string, op tinyint, integ_seq string, rank int, more boolean, cap_tstamp bigint, "
-    "shape string, headers array<binary>, payload binary"
+    "partition int, timestamp bigint, shape string, headers array<binary>, payload binary"
 )
 DEAD = "!"
 """The shape of a part of a dead letter: its payload is the part, its headers are `DEAD_HEADERS`."""
@@ -77,6 +81,9 @@ FILE_SUMMARY = -1
 """The op of a row that is a FileSummary: its payload is that, in JSON."""
 STREAM_END = -2
 """The op of a row that is a StreamEnd."""
+COUNTED, ENDED, BEGUN = -3, -4, -5
+"""The ops of rows that are of a transaction, whose place is their integ_seq: how many rows of `table` were sent of it
+(their rank), that it has ended, and that its begin was sent. They come to the driver."""
 
 
 def with_column(rows: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
@@ -138,8 +145,13 @@ class Checkpoint:
         return self.streams.get(stream, OpenTransaction()) if stream else self.open
 
     def deferred_rows(self) -> list[pa.RecordBatch]:
-        """Return the deferred rows."""
+        """Return the deferred rows, and those of the transactions that are open."""
         return list(pa.ipc.open_stream(self.deferred)) if self.deferred else []
+
+    @property
+    def waiting(self) -> int:
+        """How many rows of messages are deferred."""
+        return sum(int(pc.sum(pc.greater_equal(rows["op"], 0)).as_py() or 0) for rows in self.deferred_rows())
 
 
 SEED_BITS, FILE_BITS = 32, 24

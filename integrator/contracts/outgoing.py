@@ -34,6 +34,11 @@ class MessageHeaders:
     texts: Sequence[bytes]
     values: pa.BinaryArray
 
+    @classmethod
+    def none(cls, count: int) -> MessageHeaders:
+        """Return those of messages that have none."""
+        return cls(np.zeros(count + 1, np.int64), np.empty(0, np.int64), (), pa.array([], pa.binary()))
+
     def __len__(self) -> int:
         """Return how many messages they are of."""
         return len(self.bounds) - 1
@@ -62,8 +67,9 @@ class Messages:
     """Messages in order; keys and values are binary, of equal length. A null key is none, a null value a tombstone.
 
     topic_counts: the topics that they are for, each with the number of messages, of which there is at least one.
-    headers: None where no message has any. sizes: the bytes of each message's key, value and headers. partition: the
-    one that all go to; -1: each goes where its key belongs.
+    headers: None where no message has any. sizes: the bytes of each message's key, value and headers. partitions: where
+    each goes, or all do; -1: where its key belongs. timestamps: of each message, in milliseconds since 1970; 0, and
+    None for all: the time at which it is sent.
     """
 
     topic_counts: Sequence[tuple[str, int]]
@@ -71,7 +77,8 @@ class Messages:
     values: pa.BinaryArray
     headers: MessageHeaders | None
     sizes: Ints
-    partition: int = -1
+    partitions: Ints | int = -1
+    timestamps: Ints | None = None
 
     @classmethod
     def of(
@@ -80,13 +87,14 @@ class Messages:
         keys: pa.BinaryArray,
         values: pa.BinaryArray,
         headers: MessageHeaders | None = None,
-        partition: int = -1,
+        partitions: Ints | int = -1,
+        timestamps: Ints | None = None,
     ) -> Messages:
         """Return messages, and what they cost."""
         sizes = np.asarray(pc.add(lengths(keys), lengths(values)), np.int64)
         if headers is not None:
             sizes = sizes + headers.sizes()
-        return cls(topic_counts, keys, values, headers, sizes, partition)
+        return cls(topic_counts, keys, values, headers, sizes, partitions, timestamps)
 
 
 def header_size(headers: Headers) -> int:

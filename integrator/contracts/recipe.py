@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from integrator.contracts.message_format import MessageFormat, Oversized
+from integrator.contracts.message_format import MessageFormat, Oversized, SchemaId
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.schema import Table
 
@@ -130,13 +130,16 @@ class Send:
     """How messages are sent.
 
     rate_limit: messages a second of all tasks; 0 is any number. producer: librdkafka's settings. exactly_once: in
-    transactions, each with a record of the cycle that it was.
+    transactions, each with a record of the cycle that it was. partitions: of topics how many they have, where messages
+    say which they go to. topics: those that are known to be there, where rows say which they go to; None: all are.
     """
 
     rate_limit: int = 0
     delivery_timeout_s: int = 0
     producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     exactly_once: bool = False
+    partitions: tuple[tuple[str, int], ...] = ()
+    topics: tuple[str, ...] | None = None
 
     @property
     def compression(self) -> str:
@@ -145,14 +148,27 @@ class Send:
 
 
 @dataclass(frozen=True)
+class TransactionTopic:
+    """The topic of messages that say where transactions begin and end, and what the registry calls their schemas."""
+
+    topic: str
+    value_id: SchemaId | None = None
+    key_id: SchemaId | None = None
+
+
+@dataclass(frozen=True)
 class Recipe:
-    """How the changes of a channel become messages, and how these reach Kafka."""
+    """How the changes of a channel become messages, and how these reach Kafka.
+
+    transactions: where messages of transactions go, if the channel has any.
+    """
 
     read: Read
     tables: tuple[TableRecipe, ...]
     messages: Messages
     send: Send = field(default_factory=Send)
     tolerance: Tolerance = field(default_factory=Tolerance)
+    transactions: TransactionTopic | None = None
 
     def of_state(self, identity: str) -> Recipe:
         """Return the recipe for the channel's state of this identity."""
@@ -170,7 +186,7 @@ class Recipe:
         messages = replace(self.messages, identity="")
         if not messages.oversized.dead_letters:
             messages = replace(messages, limits=())
-        made = (read, self.tables, messages, *self.tolerance.changes)
+        made = (read, self.tables, messages, *self.tolerance.changes, *filter(None, [self.transactions]))
         return hashlib.sha256(repr(made).encode()).hexdigest()
 
     def __hash__(self) -> int:
@@ -196,6 +212,16 @@ class Recipe:
     def masks(self) -> bool:
         """Whether there are columns whose values are in no log and no error."""
         return any(table.masked for table in self.tables)
+
+    @property
+    def counts_transactions(self) -> bool:
+        """Whether rows are counted for messages of transactions: those that are sent later than others are not."""
+        return self.transactions is not None and not self.read.sent_later
+
+    @cached_property
+    def by_partition(self) -> bool:
+        """Whether there are messages that say to which partition they go."""
+        return any(table.message_partition for table in self.tables)
 
     @cached_property
     def paired(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -54,11 +54,30 @@ class OpenTransaction:
         return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.goes_on else ""
 
 
+@dataclass(frozen=True)
+class EndedTransactions:
+    """The transactions that end in a part of a file, by the beginnings of their rows' integ_seq.
+
+    without: the beginnings of rows that are in no transaction.
+    """
+
+    ended: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.string()))
+    without: pa.Array = field(default_factory=lambda: pa.nulls(0, pa.string()))
+
+
 def hexadecimal(values: Words, width: int) -> pa.Array:
     """Return each value as `width` upper-case hex digits."""
     digits = np.empty((len(values), width), np.uint8)
     write_hexadecimal(values, digits, 0, width)
     return of_width(digits)
+
+
+def row_numbers(positions: pa.Array) -> Ints:
+    """Return the number of each row in its transaction, given hvr_integ_seq."""
+    begin, width = sum(SEQUENCE_WIDTHS) + 2 - SEQUENCE_WIDTHS[2], SEQUENCE_WIDTHS[2]
+    digits = flat(positions)[0].reshape(len(positions), -1)[:, begin:].astype(np.int64)
+    values = np.where(digits > ord("9"), digits - ord("A") + 10, digits - ord("0"))
+    return np.asarray(values @ (16 ** np.arange(width)[::-1]), np.int64)
 
 
 def integ_seq(commit: pa.Array, transaction: pa.Array, row: Ints) -> pa.Array:

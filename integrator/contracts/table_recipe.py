@@ -9,6 +9,7 @@ from integrator.contracts.message_format import SchemaId
 from integrator.contracts.operations import (
     BEFORE_UPDATE,
     DELETE,
+    INSERT,
     STYLES,
     TRUNCATE,
 )
@@ -124,9 +125,12 @@ class KeyRecipe:
 class TableRecipe:
     """How the changes of one table become messages.
 
-    key: the replication key. headers: names and expressions; header_serializer: how their values are written, a name in
-    formats.header_values.HEADERS. tombstones: a delete is followed by a message without
-    value. truncates, before_updates: they are sent, where the style sends them.
+    topic: as the channel writes it, where it depends on rows: `message_topic` is its expression then. outbox: only its
+    inserts become messages, and an update is counted (WARN) or an error (FATAL). key: the replication key. headers:
+    names and expressions; header_serializer: how their values are written, a name in formats.header_values.HEADERS.
+    message_timestamp, message_partition: the expressions of timestamps and partitions, where messages have their own.
+    tombstones: a delete is followed by a message without value. truncates, before_updates: they are sent, where the
+    style sends them.
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
     midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
@@ -147,6 +151,9 @@ class TableRecipe:
     message_key: KeyRecipe = field(default_factory=lambda: KeyRecipe("NONE"))
     headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
     header_serializer: str = "STRING"
+    message_topic: tuple[Part, ...] = ()
+    message_timestamp: tuple[Part, ...] = ()
+    message_partition: tuple[Part, ...] = ()
     tombstones: bool = False
     truncates: bool = True
     before_updates: bool = True
@@ -160,6 +167,7 @@ class TableRecipe:
     binary: Literal["", "BASE64", "HEX", "COPY"] = ""
     added: tuple[tuple[str, int, int], ...] = ()
     keyless: bool = False
+    outbox: Literal["", "WARN", "FATAL"] = ""
     in_database: tuple[str | None, str, tuple[str, ...]] | None = None
     masked: tuple[str, ...] = ()
     whole_events: bool = False
@@ -169,17 +177,20 @@ class TableRecipe:
     @property
     def operations(self) -> tuple[int, ...]:
         """The operations whose rows are sent."""
+        if self.outbox:
+            return (INSERT,)
         left_out = {op for op, sent in ((TRUNCATE, self.truncates), (BEFORE_UPDATE, self.before_updates)) if not sent}
         return tuple(op for op in STYLES[self.style] if op not in left_out)
 
     @property
     def expressions(self) -> tuple[tuple[Part, ...], ...]:
-        """The expressions of fields, key and headers."""
+        """The expressions of fields, and of what messages have beside their values."""
         of_fields = (field.expression for field in self.fields)
         of_capture = (parts for _, parts in self.capture.expressions)
         of_headers = (parts for _, parts in self.headers)
         captured = (*of_capture, self.capture.conditions, self.capture.addresses)
-        return (*of_fields, *captured, self.message_key.expression, *of_headers)
+        of_message = (self.message_key.expression, self.message_topic, self.message_timestamp, self.message_partition)
+        return (*of_fields, *captured, *of_message, *of_headers)
 
     @property
     def in_source(self) -> Table:

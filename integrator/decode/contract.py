@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.recipe import DebeziumModes, Recipe, UnknownColumns
 from integrator.contracts.rejected import Rejected
-from integrator.contracts.sequence import OpenTransaction, hexadecimal
+from integrator.contracts.sequence import EndedTransactions, OpenTransaction, hexadecimal
 from integrator.contracts.streams import PositionRange, Source
 from integrator.decode import table_files
 from integrator.decode.json.shapes import ColumnIndex
@@ -185,6 +185,8 @@ class Reading:
     """Whether changes may come again, or at positions that are not after those before."""
     records: bool = False
     """Whether expressions ask for what topics have of records beside their values."""
+    transactions: bool = False
+    """Whether the ends of transactions are asked for."""
     sent_later: bool = False
     """Whether rows are read of whose transactions others were sent before."""
     tolerant: bool = False
@@ -262,6 +264,8 @@ class Batch:
     unknown: dict[str, int] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
+    transactions: EndedTransactions = field(default_factory=EndedTransactions)
+    """Where the channel sends messages of transactions."""
 
 
 @lru_cache(maxsize=8)
@@ -281,6 +285,7 @@ def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = (
         timestamp_column=recipe.read.timestamp_column,
         repeated_positions=recipe.read.repeated_positions,
         records=any(depends_on(parts, "record") for parts in every),
+        transactions=recipe.counts_transactions,
         sent_later=recipe.read.sent_later,
         tolerant=recipe.tolerance.rejects,
         known_sources=known_sources,

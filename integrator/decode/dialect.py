@@ -15,6 +15,7 @@ from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.decode.order.ascending import Ascending
 from integrator.decode.order.positions import Positions
 from integrator.decode.order.sequencer import Sequencer, trailing
+from integrator.decode.order.transactions import ended
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows.records import Records, change_rows, check_tables
 
@@ -109,6 +110,7 @@ class Dialect:
     source, if not as the dialect. bare: the names of records that are none of rows, by which a file of nothing else is
     recognized. check: raises DataError for JSON lines, seen apart from those around them, whose envelopes or tables
     are wrong whatever comes before or after; it is not there where records mean nothing apart. transactions: see there.
+    in_transactions: whether its records say which transaction they are of, one after another.
     waits: whether a JSON line is the first of two that are one change, so that a file must not end with it. finite:
     whether it has null for numbers that are none, or without end (NaN, Infinity). events_for: the envelope in which its
     records' events are messages as they came, see `contracts.whole_event`.
@@ -126,6 +128,7 @@ class Dialect:
     waits: Callable[[bytes], bool] | None = None
     finite: bool = False
     events_for: str = ""
+    in_transactions: bool = False
 
 
 def of_parts(
@@ -147,9 +150,11 @@ def of_parts(
         def step(block: Any) -> Batch:
             records, positions = of_file.decode(block)
             placed_at = positions.numbered(file, records.where.line)
+            opened = [order.open(name) for name in placed_at.streams.names] if reading.transactions else None
             placed = order.place(placed_at, records.where)
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
-            return Batch(changes, order.ends(placed_at.streams), ignored, unknown, dict(tables.new))
+            batch = Batch(changes, order.ends(placed_at.streams), ignored, unknown, dict(tables.new))
+            return batch if opened is None else replace(batch, transactions=ended(placed_at, placed, opened))
 
         yield from each_block(of_file.blocks, step, (ascending, order, tables), reading, joined=of_file.joined)
 

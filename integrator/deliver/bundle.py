@@ -181,18 +181,25 @@ class Bundler:
         return found
 
     def _message_batch(self, rows: pa.RecordBatch, starts: Ints, kinds: RowFrames) -> Messages:
-        """Return the messages that begin at `starts`, topic after topic; key and headers are those of the last row."""
+        """Return the messages that begin at `starts`, topic after topic; all but values are those of the last row."""
         values = self._framing.values(rows, starts, kinds)
         last = rows
         if len(starts) < len(rows):
             at = np.append(starts[1:], len(rows)) - 1
             last, kinds = rows.take(pa.array(at)), kinds.take(at)
         keys, headers = self._framing.keys(last, kinds), self._framing.headers(last, kinds)
-        one = self._bundling.keyless and self._bundling.one_partition
         begins = np.flatnonzero(_changes(last["topic"]))
         topics = last["topic"].take(pa.array(begins)).to_pylist()
         runs = tuple(zip(topics, np.diff(begins, append=len(last)).tolist(), strict=True))
-        return Messages.of(runs, keys, values, headers, 0 if one else -1)
+        return Messages.of(
+            runs, keys, values, headers, self._partitions(last["partition"]), _timestamps(last["timestamp"])
+        )
+
+    def _partitions(self, given: pa.Array) -> Ints | int:
+        """Return where messages go, given what their rows have."""
+        if self._bundling.keyless and self._bundling.one_partition:
+            return 0
+        return -1 if given.null_count == len(given) else np.asarray(pc.fill_null(given, -1), np.int64)
 
     def _count(self, rows: pa.RecordBatch, starts: Ints, group: Mask) -> None:
         """Count the changes and transactions that need several messages."""
@@ -267,6 +274,11 @@ def _changes(values: pa.Array) -> Mask:
     if len(values) > 1:
         different[1:] = np.asarray(pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)), bool)
     return different
+
+
+def _timestamps(given: pa.Array) -> Ints | None:
+    """Return the timestamps of messages; None where none has its own."""
+    return None if given.null_count == len(given) else np.asarray(pc.fill_null(given, 0), np.int64)
 
 
 def _transactions(rows: pa.RecordBatch) -> pa.Array:

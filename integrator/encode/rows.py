@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import first, mask, same_values
 from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.operations import BEFORE_UPDATE, TOMBSTONED, TRUNCATE
+from integrator.contracts.operations import BEFORE_UPDATE, TOMBSTONED, TRUNCATE, UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
@@ -98,6 +98,7 @@ class RowMaker:
 
     def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], counters: CycleCounters) -> None:
         how = f"envelope {self._layout.envelope}" if self._layout.envelope else f"style {self._recipe.style}"
+        how = "an outbox" if self._recipe.outbox else how
         for code, count in zip(*np.unique(op, return_counts=True), strict=True):
             reason = f"op {code} in {how}"
             counters.skipped(reason, int(count))
@@ -110,11 +111,20 @@ class RowMaker:
 
     def _sent(self, changes: ChangeBatch, counters: CycleCounters) -> ChangeBatch:
         """Return the changes that the replication style sends; the others are counted (I4)."""
+        if self._recipe.outbox == "FATAL":
+            self._refuse_updates(changes)
         operations = self._operations()
         sent = mask(pc.is_in(changes.op, pa.array(operations, pa.int8())))
         if not sent.all():
             self._count(changes.op.to_numpy(zero_copy_only=False)[~sent], counters)
         return changes.filter(sent)
+
+    def _refuse_updates(self, changes: ChangeBatch) -> None:
+        at = first(mask(pc.equal(changes.op, UPDATE)))
+        if at is not None:
+            text = "an update of an outbox, whose rows are events; leave it as it was inserted, or set Outbox: WARN"
+            place = Place(changes.file, int(changes.line[at]))
+            raise PublicDataError(Fault(place, f"table {changes.table_of(at)}: {text}"))
 
     def _operations(self) -> tuple[int, ...]:
         return (

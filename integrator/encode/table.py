@@ -26,6 +26,7 @@ from integrator.formats.records import Arrays, Encoder, InvalidValue, Missing, U
 from integrator.transform.capture_rules import captured
 from integrator.transform.expression import RunClock
 from integrator.transform.message_key import headers, key_maker
+from integrator.transform.message_place import MessagePlaces
 
 LEFT_OUT = "large values of rows above the maximum size"
 
@@ -102,11 +103,12 @@ class TableEncoder:
             more = changes.is_before_image[rows.at] & ~bare
             key_at = key_at[np.arange(size) + more]
         whole = len(changes) == size and bool((rows.at == np.arange(size)).all())
-        topics, tables = self._topics_and_tables(changes, rows)
+        places = MessagePlaces(changes, self._recipe, self._channel, clock)
+        topics = places.topics(key_at)
         arrays = {
             "topic": topics,
             "key": keys if whole and key_at is rows.at else keys.take(pa.array(key_at)),
-            "table": tables,
+            "table": _tables(changes, rows),
             "op": rows.op,
             "integ_seq": changes.integ_seq if whole else changes.integ_seq.take(at),
             "rank": pa.repeat(pa.scalar(0, pa.int32()), size),
@@ -114,6 +116,8 @@ class TableEncoder:
             "cap_tstamp": changes.cap_tstamp.cast(pa.int64())
             if whole
             else changes.cap_tstamp.cast(pa.int64()).take(at),
+            "partition": places.partitions(key_at, topics),
+            "timestamp": places.timestamps(rows.at),
             "shape": shape,
             "headers": header_values if whole else header_values.take(at),
             "payload": payload,
@@ -121,27 +125,30 @@ class TableEncoder:
         fragments = pa.RecordBatch.from_arrays([arrays[field.name] for field in FRAGMENT], schema=FRAGMENT)
         order = changes.order if whole else changes.order[rows.at]
         if self._recipe.tombstones:
-            return self._with_tombstones(fragments, order, rows, bare, keys, counters)
+            old_topics = places.topics(rows.retired)
+            old = (keys, old_topics, places.partitions(rows.retired, old_topics))
+            return self._with_tombstones(fragments, order, rows, bare, old, counters)
         return fragments, order
 
-    def _topics_and_tables(self, changes: ChangeBatch, rows: Rows) -> tuple[pa.Array, pa.Array]:
-        """Return of each row the topic and the table."""
-        names, by_name = changes.tables, self._channel.by_name
-        if len(names) == 1:
-            return pa.repeat(by_name[names[0]].topic, len(rows.at)), pa.repeat(names[0], len(rows.at))
-        at = pa.array(changes.run_of_row[rows.at])
-        return pa.array([by_name[name].topic for name in names]).take(at), pa.array(names).take(at)
-
     def _with_tombstones(
-        self, fragments: pa.RecordBatch, order: Ints, rows: Rows, bare: Mask, keys: pa.Array, counters: CycleCounters
+        self,
+        fragments: pa.RecordBatch,
+        order: Ints,
+        rows: Rows,
+        bare: Mask,
+        of_retired: tuple[pa.Array, pa.Array, pa.Array],
+        counters: CycleCounters,
     ) -> tuple[pa.RecordBatch, Ints]:
-        """Return fragments with tombstones for the keys that are gone, and the order; one without a key is counted."""
-        gone = rows.retired >= 0
+        """Return fragments with tombstones for the keys that are gone, and the order; one without a key is counted.
+
+        of_retired: the keys of change rows, and the topics and partitions of the retired ones.
+        """
+        gone, (keys, *old) = rows.retired >= 0, of_retired
         old_keys = keys.take(pa.array(rows.retired, mask=~gone))
         keyless = gone & mask(pc.is_null(old_keys))
         if keyless.any():
             counters.skipped("tombstones without a key", int(keyless.sum()))
-        made, followed_rows = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), old_keys)
+        made, followed_rows = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), (old_keys, *old))
         stays = ~(bare & keyless)  # bare rows are tombstones themselves
         followed_rows = np.cumsum(stays)[followed_rows] - 1
         return followed(fragments.filter(pa.array(stays)), order[stays], made, followed_rows)
@@ -207,3 +214,11 @@ class TableEncoder:
     def above(self, fragments: pa.RecordBatch) -> tuple[Ints, Ints]:
         """Return the places of rows whose messages would be above their maximum size, or are sought, and the sizes."""
         return oversize.above(fragments, self._framing, self._channel)
+
+
+def _tables(changes: ChangeBatch, rows: Rows) -> pa.Array:
+    """Return the table of each row."""
+    names = changes.tables
+    if len(names) == 1:
+        return pa.repeat(names[0], len(rows.at))
+    return pa.array(names).take(pa.array(changes.run_of_row[rows.at]))

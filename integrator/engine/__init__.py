@@ -7,6 +7,6 @@ grammar    the grammar of JSON; index: one pass over lines of JSON, in which eac
 members    the members of objects by their names; values: where values are, and their characters
 grid       the values of the columns of many rows; pairs: those of rows in pairs, and values that stand for none
 numbers    numbers in texts; timestamps: days and timestamps in texts; literals: lists in braces
-memory     what a C library owns, by address; gather: its structures as flat arrays
+memory     what a C library owns, by address; gather: its structures as flat arrays; calls: its function for each one
 lines      where lines are; rows: rows put together of pieces, and hashes
 """

@@ -58,6 +58,10 @@ def _call_2(result: Any) -> Any:
     return typed
 
 
+def _call_3(_typing: Any, _function: Any, _a: Any, _b: Any, _c: Any) -> Any:
+    return types.int64(*[_NUMBER] * 4), _code(3, types.int64)
+
+
 def _call_5(_typing: Any, _function: Any, _a: Any, _b: Any, _c: Any, _d: Any, _e: Any) -> Any:
     return types.int32(*[_NUMBER] * 6), _code(5, types.int32)
 
@@ -99,5 +103,7 @@ int_of_2: Callable[..., int] = intrinsic(_call_2(types.int32)) if _compiles else
 """Return the number of 32 bits of a function of two arguments."""
 long_of_2: Callable[..., int] = intrinsic(_call_2(types.int64)) if _compiles else _by_ctypes(ctypes.c_int64, 2)
 """Return the number of 64 bits of a function of two arguments."""
+long_of_3: Callable[..., int] = intrinsic(_call_3) if _compiles else _by_ctypes(ctypes.c_int64, 3)
+"""Return the number of 64 bits of a function of three arguments."""
 int_of_5: Callable[..., int] = intrinsic(_call_5) if _compiles else _by_ctypes(ctypes.c_int32, 5)
 """Return the number of 32 bits of a function of five arguments."""

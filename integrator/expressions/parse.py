@@ -19,7 +19,6 @@ from integrator.expressions.substitutions import (
     IN_A_MESSAGE,
     LITERAL,
     MESSAGE_FORMAT,
-    OF_TABLE,
     SUBSTITUTIONS,
     VARIABLE,
     WITH_TEXT,
@@ -148,7 +147,7 @@ def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Par
         name, double = own, None
     if name.startswith("hvr_") and table.column(name) is None:
         raise ExpressionError(f"{found[0]} is no substitution; {substitution_meant(name, accepted_in(context))}")
-    if context in OF_TABLE:
+    if context == "record name":
         raise ExpressionError(
             f"{found[0]}: a {context} cannot depend on the values of a row; "
             f"{listed(accepted_in(context), 'it can have')}"

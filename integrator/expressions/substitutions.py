@@ -15,14 +15,18 @@ from integrator.schema import Type
 INTEG_SEQ_LENGTH = 45
 
 Context = Literal[
-    "IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic", "record name"
+    "IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "MessageTimestamp", "MessagePartition",
+    "AddressTo", "topic", "record name",
 ]  # fmt: skip
 OF_TABLE: tuple[Context, ...] = ("topic", "record name")
-"""Contexts of what all messages of a table have in common."""
+"""Contexts of names of topics and records."""
 
 Dependency = Literal["row", "missing", "transaction", "table", "columns", "file", "record", "run"]
 """What a value depends on: its row; which values are missing; where the transaction ends; the names of the table; which
 columns it has; the file or the row's place in it; the record of a topic; the run and the channel."""
+
+
+_ROW: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders")
 
 
 @dataclass(frozen=True)
@@ -30,11 +34,11 @@ class Substitution:
     """What a substitution gives: its type when it stands alone, where it may stand, and what its value depends on."""
 
     type: Type
-    contexts: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders")
+    contexts: tuple[Context, ...] = _ROW
     depends_on: tuple[Dependency, ...] = ("row",)
 
 
-_BOTH: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders", *OF_TABLE)
+_BOTH: tuple[Context, ...] = (*_ROW, *OF_TABLE)
 IN_A_MESSAGE: tuple[Context, ...] = ("MessageKey", "MessageHeaders")
 _CAPTURED: tuple[Context, ...] = (
     "IntegrateExpression",
@@ -52,17 +56,19 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_tx_seq": Substitution(schema.String(20)),
     "hvr_tx_scn": Substitution(schema.String(10)),
     "hvr_tx_countdown": Substitution(schema.Integer(32), depends_on=("row", "transaction")),
-    "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True), _CAPTURED),
+    "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True), (*_CAPTURED, "MessageTimestamp")),
     "hvr_integ_tstamp": Substitution(schema.Timestamp("us", zoned=True), depends_on=("run",)),
     "hvr_cap_user": Substitution(schema.String(), _CAPTURED),
     "hvr_cap_filename": Substitution(schema.String(), IN_A_MESSAGE, ("file",)),
     "hvr_cap_subdirs": Substitution(schema.String(), IN_A_MESSAGE, ("file",)),
     "hvr_cap_topic": Substitution(schema.String(), depends_on=("row", "record")),
-    "hvr_cap_partition": Substitution(schema.Integer(32), depends_on=("row", "record")),
+    "hvr_cap_partition": Substitution(schema.Integer(32), (*_ROW, "MessagePartition"), ("row", "record")),
     "hvr_cap_offset": Substitution(schema.Integer(64), depends_on=("row", "record")),
     "hvr_cap_record_key": Substitution(schema.String(), depends_on=("row", "record")),
     "hvr_cap_header": Substitution(schema.String(), depends_on=("row", "record")),
-    "hvr_cap_record_tstamp": Substitution(schema.Timestamp("us", zoned=True), depends_on=("row", "record")),
+    "hvr_cap_record_tstamp": Substitution(
+        schema.Timestamp("us", zoned=True), (*_ROW, "MessageTimestamp"), ("row", "record")
+    ),
     "hvr_row_uuid": Substitution(schema.String(36, "uuid"), depends_on=("row", "table", "run")),
     "hvr_missing": Substitution(schema.String(), depends_on=("row", "missing")),
     "hvr_key_hash": Substitution(schema.String(16), IN_A_MESSAGE),

@@ -41,6 +41,10 @@ _DEFAULTS = {"adaptive", "precise", "bytes"}
 _MOST_NAME = 12
 _LOCATION = re.compile(r"[a-z][a-z0-9_]{0,11}")
 _ENVELOPE = "events are Debezium's but for what docs/formats.md says of envelopes; rows of a refresh are c there, not r"
+_TRANSACTIONS = (
+    "a transaction's id is the beginning of {hvr_integ_seq}, transactions without rows that are sent have no messages, "
+    "and their rows are numbered with gaps (docs/messages.md)"
+)
 _OMITTED = (
     "values that a record leaves out (PostgreSQL's unchanged large values, deletes of which the key alone is recorded) "
     "are not in the row, where Debezium has null"
@@ -156,6 +160,7 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     debezium_formats.import_format(config, chain, tables, draft)
     if not chain.flat:
         draft.report.differ(_ENVELOPE)
+    _take_transactions(config, prefix, draft)
     _take_missing(config, connector, chain, draft)
     names = config.get("database.names").split(",")[0].strip()
     topics = Topics(tuple(filter(None, (prefix, names))), config.get("topic.delimiter", default="."))
@@ -246,10 +251,21 @@ def _take_brokers(config: Config, options: Options, draft: Draft) -> None:
     draft.kafka["Kafka_Brokers"] = [one.strip() for one in (found or "localhost:9092").split(",")]
 
 
+def _take_transactions(config: Config, prefix: str, draft: Draft) -> None:
+    """Have a topic of transactions where the connector has one."""
+    if not config.on("provide.transaction.metadata", default=False):
+        return
+    names = (prefix, config.get("topic.transaction", default="transaction"))
+    draft.kafka["Transaction_Topic"] = config.get("topic.delimiter", default=".").join(names)
+    draft.report.differ(_TRANSACTIONS, "provide.transaction.metadata")
+
+
 def _take_missing(config: Config, connector: Connector, chain: transforms.Chain, draft: Draft) -> None:
     """Say what is sent for values that records leave out: the connector's placeholder for text that did not change."""
     if not chain.flat:
         draft.kafka.pop("Missing_Values", None)  # an envelope has placeholders, whatever the format
+        return
+    if chain.is_outbox:  # inserts have all values
         return
     as_null = "Missing_Values" in draft.kafka
     if as_null:

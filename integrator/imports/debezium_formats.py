@@ -29,6 +29,8 @@ def import_format(config: Config, chain: Chain, tables: Tables, draft: Draft) ->
     of_file: dict[str, Any] = {}
     alone = chain.names.get("ExtractField$Value", "")
     has_schema = converters.has_schemas(config, "value", value)
+    if chain.is_json and value == "JsonConverter" and not has_schema:
+        value = "StringConverter"  # which writes the same: JSON is text
     if value in converters.REGISTRY:
         converters.take_registry(config, value, draft)
     elif value in converters.LONE:

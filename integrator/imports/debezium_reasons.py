@@ -29,7 +29,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(schema|database)\.history\..*", _HISTORY),
     (r"include\.schema\.(changes|comments)", f"there is no topic of schema changes: {_HISTORY}"),
     (r"provide\.transaction\.metadata|topic\.transaction|transaction\.topic|transaction\.metadata\.factory",
-     'there is no topic of transactions: MessageHeaders "tx={hvr_tx_seq}" has each row\'s'),
+     "Transaction_Topic of the Kafka location is that topic, where changes are read from files or sockets"),
     (r"topic\.cache\.size", "topics are called by Kafka_Default_Topic and Integrate Topic"),
     (r"max\.batch\.size|max\.queue\..*|poll\.interval\.ms|query\.fetch\.size|snapshot\.fetch\.size",
      "a cycle takes the change files that are there, up to Integrate CycleByteLimit"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from integrator.errors import ConfigurationError
-from integrator.imports import debezium_flat
+from integrator.imports import debezium_flat, debezium_outbox
 from integrator.imports.connect_file import Config
 from integrator.imports.debezium_columns import absent, key_of
 from integrator.imports.debezium_masks import replaced
@@ -22,7 +22,6 @@ from integrator.schema import Decimal, Float, Integer, String, Table
 _NONE = {
     "Filter": 'rows that it drops are sent, until {action: Restrict, CaptureCondition: "…"} says in SQL which are',
     "ContentBasedRouter": "a table has one topic: Integrate Topic",
-    "EventRouter": "an outbox's events are rows of its table here",
     "TimestampConverter": "a column is written otherwise by ColumnProperties Datatype, or IntegrateExpression in SQL",
     "TimezoneConverter": "a column is written otherwise by ColumnProperties IntegrateExpression, in SQL",
     "Cast": "a column is written otherwise by ColumnProperties Datatype",
@@ -30,7 +29,6 @@ _NONE = {
     "InsertHeader": "headers are Integrate MessageHeaders: name=text",
     "HeaderFrom": 'headers are Integrate MessageHeaders: "name={column}"',
     "ExtractChangedRecordState": "FileFormat BeforeUpdateColumns sends values before an update beside those after it",
-    "PartitionRouting": "the partition is by the message key (Integrate MessageKey, Kafka_Partitioner)",
 }
 """Why transforms have no counterpart, by the last part of their class."""
 _UNKNOWN = "what it hides or drops is sent, until an action does the same"
@@ -47,13 +45,16 @@ class Chain:
     """What the transforms say of the whole channel. flat: rows without envelope.
 
     names: by transform, the field that alone is the key, or the value (ExtractField), and what the schema of keys, or
-    of values, is called (SetSchemaMetadata). deletes: whether flattened rows are sent of deletes.
+    of values, is called (SetSchemaMetadata). deletes: whether flattened rows are sent of deletes. is_outbox: rows are
+    the events of an outbox; is_json: and what they have is JSON.
     """
 
     flat: bool
     routers: list[Router]
     names: dict[str, str] = field(default_factory=dict)
     deletes: bool = False
+    is_outbox: bool = False
+    is_json: bool = False
 
 
 def import_transforms(
@@ -70,16 +71,16 @@ def import_transforms(
             case "ExtractNewRecordState":
                 chain.flat = True
                 chain.deletes = debezium_flat.import_flattening(key, given, draft, source, tombstones=tombstones)
-            case "RegexRouter":
-                regex, new = given.get("regex", ""), given.get("replacement", "")
-                chain.routers.append(router(key, regex, new, predicate, draft))
-            case "ByLogicalTableRouter":
-                regex, new = given.get("topic.regex", ""), given.get("topic.replacement", "")
-                chain.routers.append(replace(router(key, regex, new, predicate, draft), logical=True))
-                if given.get("key.enforce.uniqueness", "true").lower() == "true":
-                    draft.report.todo(f"{key}: {_UNIQUE.format(given.get('key.field.name', _TABLE_FIELD))}")
+            case "RegexRouter" | "ByLogicalTableRouter":
+                chain.routers.append(_router(kind, key, given, predicate, draft))
             case "ValueToKey" if chain.flat and tables.known:
                 _take_key(key, _names(given.get("fields", "")), tables, draft)
+            case "EventRouter":
+                chain.flat, chain.is_outbox = True, True
+                chain.names |= debezium_outbox.import_outbox(key, given, tables, draft)
+                chain.is_json = given.get("table.expand.json.payload", "").lower() == "true"
+            case "PartitionRouting":
+                debezium_outbox.import_partitions(key, given, tables, draft)
             case "ExtractField$Key" | "ExtractField$Value" | "SetSchemaMetadata$Key" | "SetSchemaMetadata$Value":
                 chain.names[kind] = given.get("field", given.get("schema.name", ""))
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value" if chain.flat:
@@ -91,10 +92,20 @@ def import_transforms(
             case _:
                 short = kind.partition("$")[0]
                 draft.report.todo(f"{key} ({kind}) is not followed: {_NONE.get(short, _UNKNOWN)}")
-        if predicate and not kind.endswith("Router"):
+        if predicate and kind not in ("RegexRouter", "ByLogicalTableRouter"):
             draft.report.differ("the transform holds for all messages here, whatever its predicate", key)
     config.get("predicates")
     return chain
+
+
+def _router(kind: str, key: str, given: Mapping[str, str], predicate: Mapping[str, str], draft: Draft) -> Router:
+    """Return what calls topics otherwise."""
+    if kind == "RegexRouter":
+        return router(key, given.get("regex", ""), given.get("replacement", ""), predicate, draft)
+    if given.get("key.enforce.uniqueness", "true").lower() == "true":
+        draft.report.todo(f"{key}: {_UNIQUE.format(given.get('key.field.name', _TABLE_FIELD))}")
+    made = router(key, given.get("topic.regex", ""), given.get("topic.replacement", ""), predicate, draft)
+    return replace(made, logical=True)
 
 
 def _take_fields(kind: str, key: str, given: Mapping[str, str], tables: Tables, draft: Draft) -> None:

@@ -4,7 +4,8 @@ In come the channel's file and a timezone; out goes a Plan, plain frozen data, o
 wrong.
 
 ends, source, asked, definitions, identity     where changes come from, where they go, and the tables
-parameters, tables, fields, keys, capture, restrict, message_key, topic, record_names     actions -> a table's recipe
+parameters, tables, fields, keys, capture, restrict     actions -> a table's recipe
+message_key, message_place, topic, record_names     what its messages are called and where they go
 kafka, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
 bundling, layout, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
 contract     the plan itself
@@ -27,7 +28,7 @@ from integrator.channel.load import RunOptions
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
 from integrator.channel.problems import Problems
-from integrator.contracts.recipe import Messages, Read, Recipe, Send
+from integrator.contracts.recipe import Messages, Read, Recipe, Send, TransactionTopic
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import SchemasFound
 from integrator.plan.asked import check_source
@@ -53,7 +54,7 @@ from integrator.plan.source import (
 )
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
-from integrator.plan.topic import check_creation, notes_of_creation, notes_of_shared_topics
+from integrator.plan.topic import check_creation, check_row_topics, notes_of_creation, notes_of_shared_topics
 from integrator.plan.whole_event import notes_of_events
 from integrator.schema import Table
 from integrator.sources.tables import TableSource
@@ -188,11 +189,12 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     recipes = [table for table in made if table is not None]
     at_kafka = scope.problems.at_location(scope.kafka)
     check_tables(scope.layout, recipes, at_kafka)
+    check_row_topics(scope, recipes, strategies)
     check_source(scope, ends.source, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
-    if len(made) == len(recipes):
-        check_creation(scope, [*table_topics, oversized.dead_letters])
+    if len(made) == len(recipes) and not any(table.message_topic for table in recipes):
+        check_creation(scope, [*table_topics, oversized.dead_letters, ends.kafka.Transaction_Topic or ""])
     return Recipe(
         read=_read(scope, ends.source, tuple(in_database(scope.of(table)) for table in absent)),
         tables=tuple(dataclasses.replace(one, added=adding.places(one.in_source, came)) for one in recipes),
@@ -206,6 +208,7 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
         ),
         send=Send(settings.rate_limit, settings.delivery_timeout_s, settings.producer, settings.exactly_once),
         tolerance=tolerance_of(channel, [*table_topics, oversized.dead_letters], scope.problems),
+        transactions=None if ends.kafka.Transaction_Topic is None else TransactionTopic(ends.kafka.Transaction_Topic),
     )
 
 
@@ -237,7 +240,6 @@ def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:
     yield from notes_of_events(ends.scope)
     yield from notes_of_shared_topics(ends.kafka, tables)
     yield from notes_of_partitions(tables, channel.locations[ends.scope.cap_loc].group)
-    yield from notes_of_creation(
-        ends.kafka, [*(table.topic for table in tables), recipe.messages.oversized.dead_letters]
-    )
+    beside = (recipe.messages.oversized.dead_letters, ends.kafka.Transaction_Topic or "")
+    yield from notes_of_creation(ends.kafka, [*(table.topic for table in tables), *beside])
     yield from notes_of_compaction(ends.kafka, tables)

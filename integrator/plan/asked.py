@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from integrator.contracts.table_recipe import TableRecipe
+from integrator.decode.dialects import DIALECTS
+from integrator.encode.transactions import SERIALIZERS
 from integrator.expressions.parts import depends_on
 from integrator.plan.ends import AnySource, adds_columns
 from integrator.plan.parameters import ChannelScope
+from integrator.sources.contract import Source
 from integrator.sources.tables import TableSource
 
 
@@ -16,6 +19,7 @@ def check_source(scope: ChannelScope, source: AnySource, tables: Sequence[TableR
     _check_added(scope)
     if isinstance(source, TableSource):
         return
+    _check_marks(scope, source, tables)
     if not source.whole_transactions:
         _check_transactions(scope, tables)
     if not source.has_records:
@@ -28,6 +32,29 @@ def _check_added(scope: ChannelScope) -> None:
         text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
         report = scope.problems.at_location(scope.kafka)
         report("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
+
+
+def _check_marks(scope: ChannelScope, source: Source, tables: Sequence[TableRecipe]) -> None:
+    """Report messages of transactions where these are not known, or in a format that cannot express them."""
+    topic, report = scope.location.Transaction_Topic, scope.problems.at_location(scope.kafka)
+    if topic is None:
+        return
+    dialect = source.location.dialect
+    if dialect == "auto":
+        report("Transaction_Topic", f"needs the dialect of the source by its name: dialect: {_IN_TRANSACTIONS}")
+    elif not DIALECTS[dialect].in_transactions:
+        text = f"{dialect} does not say where transactions begin and end; {_IN_TRANSACTIONS} do: leave it out"
+        report("Transaction_Topic", text)
+    elif not source.whole_transactions:
+        report("Transaction_Topic", "the topics that are read divide transactions among partitions; leave it out")
+    if scope.layout.format not in SERIALIZERS:
+        text = f"{scope.layout.format} has no such messages; use JSON, or a schema registry: {', '.join(SERIALIZERS)}"
+        report("Transaction_Topic", text)
+    if topic in {table.topic for table in tables}:
+        report("Transaction_Topic", f"{topic} is a topic of a table too; transactions need one of their own")
+
+
+_IN_TRANSACTIONS = ", ".join(name for name, dialect in DIALECTS.items() if dialect.in_transactions)
 
 
 def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:

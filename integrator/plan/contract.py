@@ -97,9 +97,11 @@ class Plan:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that the channel writes to."""
+        """The topics that the channel writes to, but for those that rows name."""
         dead = (self.recipe.messages.oversized.dead_letters, self.recipe.tolerance.topic)
-        return tuple(sorted({*(table.topic for table in self.recipe.tables), *filter(None, dead)}))
+        marks = self.recipe.transactions
+        of_tables = (table.topic for table in self.recipe.tables if not table.message_topic)
+        return tuple(sorted({*of_tables, *filter(None, dead), *([] if marks is None else [marks.topic])}))
 
     @property
     def dead_letter_topic(self) -> dict[str, int]:

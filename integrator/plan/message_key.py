@@ -152,13 +152,18 @@ def _parsed(
     """Return the parts of a template; what is wrong is reported. typed: a lone part keeps its type."""
     try:
         parts = parse(text, table, parameter)
-        sql_types.check(parts, table, schema.String())
+        check_text(parts, table, typed=typed)
     except ExpressionError as error:
         report(parameter, error.reason, table.name)
         return ()
+    return parts
+
+
+def check_text(parts: tuple[Part, ...], table: Table, *, typed: bool = False) -> None:
+    """Raise ExpressionError for an expression whose values cannot become text. typed: a lone part keeps its type."""
+    sql_types.check(parts, table, schema.String())
     for part in () if typed and len(parts) == 1 else parts:
         column = table.column(part.name) if isinstance(part, ColumnValue) else None
         if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
-            kind = f"{{{column.name}}} is {schema.describe(column.type)}, which cannot become text"
-            report(parameter, kind, table.name)
-    return parts
+            kind = schema.describe(column.type)
+            raise ExpressionError(f"{{{column.name}}} is {kind}, which cannot become text")

@@ -43,6 +43,7 @@ def notes_of_partitions(tables: Sequence[TableRecipe], group: str) -> Iterator[s
 
 def notes_of_deletes(tables: Sequence[TableRecipe]) -> Iterator[str]:
     """Yield of which tables deletes do not become messages."""
+    tables = [table for table in tables if not table.outbox]
     silent = [table.table.name for table in tables if table.style == "Standard" and not table.tombstones]
     if silent:
         yield (

@@ -9,7 +9,7 @@ from integrator.channel.locations import KafkaLocation
 from integrator.channel.problems import Problems, named
 from integrator.channel.registry_access import NEEDS_URL, access_of
 from integrator.contracts.recipe import Recipe
-from integrator.encode import messages
+from integrator.encode import messages, transactions
 from integrator.formats.keys import SchemaType
 from integrator.registry.access import RegistryAccess
 
@@ -77,17 +77,22 @@ Strategies = dict[tuple[str, str], str]
 def registrations(recipe: Recipe, strategies: Strategies) -> tuple[Registration, ...]:
     """Return the schemas to register, with their subjects."""
     topics = {table.table.name: table.topic for table in recipe.tables}
+    found = [*messages.registered_schemas(recipe)]
+    if recipe.transactions is not None:
+        of_transactions = transactions.recipe_of(recipe)
+        topics[transactions.NAME] = recipe.transactions.topic
+        found += messages.registered_schemas(of_transactions)
     return tuple(
         Registration(
             schema.table,
             schema.part,
-            STRATEGIES[strategies[schema.table, schema.part]](
+            STRATEGIES[strategies.get((schema.table, schema.part), "TopicNameStrategy")](
                 topics[schema.table], schema.table, schema.record, schema.part
             ),
             schema.type,
             schema.text,
         )
-        for schema in messages.registered_schemas(recipe)
+        for schema in found
     )
 
 

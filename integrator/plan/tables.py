@@ -23,6 +23,7 @@ from integrator.plan.fields import Rules, fields_of
 from integrator.plan.identity import in_database
 from integrator.plan.keys import distribution_key, explicit_key, implicit_key
 from integrator.plan.message_key import headers_of, key_of
+from integrator.plan.message_place import outbox_of, partition_of, timestamp_of
 from integrator.plan.parameters import ChannelScope, ColumnParameters, TableScope
 from integrator.plan.record_names import check_record_names, record_name
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
@@ -90,9 +91,12 @@ def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
     report = scope.problems.at_actions(integrate.places)
     in_source, capture = in_database(given), given.either.capture.values
     named = replace(keys.table, base_name=properties.BaseName or keys.table.base_name)
+    topic, of_rows = topic_of(scope, named, integrate.values.Topic, integrate.place("Topic"))
     return TableRecipe(
         table=named,
-        topic=topic_of(scope, named, integrate.values.Topic, integrate.place("Topic")),
+        topic=topic,
+        message_topic=of_rows,
+        outbox=outbox_of(integrate.values, scope.layout, report),
         style="TimeKey" if scope.layout.envelope else _style(given.kafka.columns),  # an envelope says every change
         key=keys.table.key,
         keyless=not keys.own,
@@ -101,6 +105,8 @@ def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
         message_key=keys.key,
         headers=headers_of(integrate.values, keys.table, report),
         header_serializer=integrate.values.MessageHeaderSerializer or "STRING",
+        message_timestamp=timestamp_of(integrate.values, keys.table, report),
+        message_partition=partition_of(integrate.values, keys.table, scope.layout, report),
         tombstones=tombstones_of(integrate.values, keys, scope.layout, report),
         truncates=not capture.NoTruncate,
         before_updates=not capture.NoBeforeUpdate,

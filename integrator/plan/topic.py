@@ -1,4 +1,4 @@
-"""The topic of a table: Integrate Topic, or Kafka_Default_Topic."""
+"""The topic of a table, or of each of its rows: Integrate Topic, or Kafka_Default_Topic."""
 
 from __future__ import annotations
 
@@ -10,16 +10,23 @@ from integrator.channel.created_topics import BROKER, TopicCreation, TopicRule, 
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.problems import named
 from integrator.channel.reader import Path_
+from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.table_recipe import TableRecipe
+from integrator.encode.messages import format_of
 from integrator.errors import Reason
 from integrator.expressions.parse import constant_text, parse
+from integrator.expressions.parts import ColumnValue, Part, Sql, Text
 from integrator.expressions.substitutions import ExpressionError
+from integrator.formats.keys import KEYS
 from integrator.names import meant
 from integrator.names.identifiers import standard_identifier
+from integrator.plan.message_key import check_text
 from integrator.plan.parameters import ChannelScope
+from integrator.plan.registry import Strategies
 from integrator.schema import Table
+from integrator.transform.message_place import ACCEPTED, TOPIC
 
-TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
+_OTHER = re.compile(r"[^a-zA-Z0-9._-]+")
 
 
 def names_of(scope: ChannelScope, table: Table) -> dict[str, str | None]:
@@ -33,28 +40,76 @@ def names_of(scope: ChannelScope, table: Table) -> dict[str, str | None]:
     }
 
 
-def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | None) -> str:
-    """Return the topic of `table`: its `own` template's, which stands at `action`, or the location's."""
+def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | None) -> tuple[str, tuple[Part, ...]]:
+    """Return the topic of `table`: its `own` template's, which stands at `action`, or the location's.
+
+    Where it depends on rows, that is the template, and its expression follows.
+    """
     as_airbyte = scope.location.Topic_Names == "AIRBYTE"
     if as_airbyte:
         table = replace(table, schema=table.schema or "")
-    template = scope.location.Kafka_Default_Topic if own is None else own
-    place: Path_ = ("locations", scope.kafka, "Kafka_Default_Topic")
-    if action is not None:
-        place = ("actions", action, "Topic")
+    template, place = scope.location.Kafka_Default_Topic if own is None else own, _place(scope, action)
     try:
-        topic = constant_text(parse(template, table, "topic"), names_of(scope, table))
+        parts = parse(template, table, "topic")
+        if any(isinstance(part, ColumnValue | Sql) for part in parts):
+            _check_row_topic(scope, table, parts)
+            return template, parts
+        topic = constant_text(parts, names_of(scope, table))
     except ExpressionError as error:
         scope.problems.add(place, error.reason, table.name)
-        return ""
+        return "", ()
     if as_airbyte:
         topic = standard_identifier(topic)
-    if not TOPIC.fullmatch(topic) or topic in (".", ".."):
-        written = re.sub(r"[^a-zA-Z0-9._-]+", "-", topic)
-        text = f"Kafka accepts no such topic; it would be {topic!r}, and accepted are 1 to 249 of a-z A-Z 0-9 . _ -"
+    if not TOPIC.fullmatch(topic):
+        written = _OTHER.sub("-", topic)
+        text = f"Kafka accepts no such topic; it would be {topic!r}, and {ACCEPTED}"
         text += f", such as {written}" if TOPIC.fullmatch(written) and written != topic else ""
         scope.problems.add(place, Reason(text, "no topic"), table.name)
-    return topic
+    return topic, ()
+
+
+def _check_row_topic(scope: ChannelScope, table: Table, parts: tuple[Part, ...]) -> None:
+    """Raise ExpressionError where rows cannot be for topics of their own, or an expression gives no names of topics."""
+    check_text(parts, table)
+    wrong = [part.text for part in parts if isinstance(part, Text) and _OTHER.search(part.text)]
+    if wrong:
+        raise ExpressionError(f"Kafka accepts no topic with {wrong[0]!r}; {ACCEPTED}")
+    if scope.location.Topic_Names == "AIRBYTE":
+        raise ExpressionError("rows name their topics as they are; leave Topic_Names: AIRBYTE out")
+    bundling = scope.layout.bundling
+    if bundling.keyless:
+        raise ExpressionError(f"a message of {bundling.mode} holds rows of many topics; use ROW or CHANGE")
+
+
+def _place(scope: ChannelScope, action: int | None) -> Path_:
+    """Return where a topic's template stands: at an action, or at the location."""
+    return ("locations", scope.kafka, "Kafka_Default_Topic") if action is None else ("actions", action, "Topic")
+
+
+NO_RECORD = (
+    "a cycle is recorded at a topic, and rows name all topics of the channel: name one for rejected lines, "
+    "errors: {deadletterqueue.topic.name: …}"
+)
+
+
+def check_row_topics(scope: ChannelScope, tables: Sequence[TableRecipe], strategies: Strategies) -> None:
+    """Add a problem for each table whose rows name their topics, where something needs to know these before."""
+    known = (scope.channel.errors.topic, scope.location.Dead_Letter_Topic, scope.location.Transaction_Topic)
+    if scope.channel.delivery == "exactly_once" and all(table.message_topic for table in tables) and not any(known):
+        scope.problems.add(("delivery",), NO_RECORD)
+    for table in tables:
+        if not table.message_topic:
+            continue
+        name, place = table.table.name, _place(scope, scope.of(table.table).kafka.integrate.place("Topic"))
+        if TRUNCATE in table.operations:
+            action = f"{{action: Capture, table: {name}, NoTruncate: true}}"
+            text = f"a truncate has no row that names a topic; leave truncates out: {action}"
+            scope.problems.add(place, Reason(text, "a truncate has no row"), name)
+        schemas = {"value": format_of(scope.layout).schema_type, "key": KEYS[table.message_key.serializer].schema_type}
+        for part, has_schema in schemas.items():
+            if has_schema and strategies[name, part] != "RecordNameStrategy":
+                text = "rows name their topics, by which subjects would be called: write "
+                scope.problems.add(place, f"{text}{part.capitalize()}SubjectStrategy: RecordNameStrategy", name)
 
 
 def notes_of_shared_topics(location: KafkaLocation, tables: Sequence[TableRecipe]) -> Iterator[str]:

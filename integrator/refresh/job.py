@@ -19,7 +19,7 @@ from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
-from integrator.errors import ConfigurationError, Problem, ProcessLate
+from integrator.errors import ConfigurationError, Problem, ProcessLate, TopicsFound
 from integrator.names import meant
 from integrator.plan import Plan
 from integrator.refresh import bars, moment
@@ -31,6 +31,7 @@ from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.rows import BEGINNING, Rows
 from integrator.refresh.slices import Slice, slices_of
 from integrator.refresh.tables import frame, quoting
+from integrator.run.replanning import with_topics
 from integrator.run.restart import Restarts, run_with_restarts
 from integrator.run.spark import session
 from integrator.run.state import shards
@@ -87,7 +88,11 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     plan = registration.resolve(plan.of_state(state.identity()))
     topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
     plan = dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
-    return _Refresh(plan, options, state, spark).run()
+    while True:
+        try:
+            return _Refresh(plan, options, state, spark).run()
+        except TopicsFound as found:
+            plan, options = with_topics(plan, found), dataclasses.replace(options, anew=False)
 
 
 def _check(plan: Plan, options: Options) -> None:

@@ -9,6 +9,7 @@ from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegi
 from integrator.contracts.message_format import SchemaId
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
+from integrator.encode.transactions import NAME as TRANSACTIONS
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.formats.protobuf import numbers_of
 from integrator.plan import Plan
@@ -34,7 +35,10 @@ def resolve(plan: Plan, settings: RegistrySettings) -> Plan:
         replace(table, value_id=ids.get((table.table.name, "value")), key_id=ids.get((table.table.name, "key")))
         for table in plan.recipe.tables
     )
-    return replace(plan, recipe=replace(plan.recipe, tables=tables))
+    marks = plan.recipe.transactions
+    if marks is not None:
+        marks = replace(marks, value_id=ids.get((TRANSACTIONS, "value")), key_id=ids.get((TRANSACTIONS, "key")))
+    return replace(plan, recipe=replace(plan.recipe, tables=tables, transactions=marks))
 
 
 def check(plan: Plan, settings: RegistrySettings) -> list[str]:

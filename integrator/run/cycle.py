@@ -12,11 +12,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from integrator.contracts.fragments import FRAGMENT_DDL
+from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
 from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError
 from integrator.plan import Plan
+from integrator.run.passes import transactions
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.second_pass import REPORT_DDL, second_pass
@@ -43,6 +45,7 @@ def cycle(
     """
     checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
     reasons, refusals = Reasons(plan.recipe.send.producer, plan.topics), Refusals(plan.recipe)
+    of_driver = int(plan.recipe.counts_transactions)  # the shard of messages of transactions
 
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()
@@ -57,33 +60,28 @@ def cycle(
         in_one, cores = runs.rdd.getNumPartitions() == 1, tasks()
         count, of_cycle = 1 if in_one else cores, None
         if shards is not None:
-            of_cycle = shards.begin(number, state.digest(last_slice), moment, count)
+            of_cycle = shards.begin(number, state.digest(last_slice), moment, count + of_driver)
         if of_cycle is not None and of_cycle.record is not None:  # as in the first try, wherever that was
-            count, moment = of_cycle.record.count, of_cycle.record.began
+            count, moment = of_cycle.record.count - of_driver, of_cycle.record.began
         alone = in_one and count == 1
         first = first_pass(plan.recipe, before, moment, plan.changes.reader, decode_ahead=alone)
         second = second_pass(refusals.recipe, str(state.path), count, of_cycle)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
-            keyless = plan.recipe.messages.layout.bundling.keyless
-            reported = in_order(fragments, count, ["topic"] if keyless else ["topic", "key"]).mapInArrow(
-                second, REPORT_DDL
-            )
+            reported = in_order(fragments, count, plan.recipe).mapInArrow(second, REPORT_DDL)
         else:  # one ordered run: in order already, and both passes in one task
             reported = runs.mapInArrow(lambda batches: second(prefetch(first(batches))), REPORT_DDL)
         prepared = time.monotonic()
-        try:
-            rows = reported.collect()
-        except PySparkException as error:
-            raise classify(error) or error from None
+        reports, deferred = _collected(reported)
         sent = time.monotonic()
-        reports = [Report.of_json(row.report) for row in rows]
-        deferred = [bytes(row.deferred) for row in rows]
         refusals.check(
             reports,
             f"cycle {number}",
             lambda recipe: runs.mapInArrow(first_pass(recipe, before, moment, plan.changes.reader), FRAGMENT_DDL),
         )
+        if of_driver and all(report.error is None for report in reports):
+            held, report = transactions.sent(plan.recipe, str(state.path), of_cycle, deferred)
+            reports, deferred = [*reports, report], [held]
         try:
             done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
         except DeliveryError as error:
@@ -101,6 +99,23 @@ def cycle(
     return integrate
 
 
-def in_order(fragments: DataFrame, tasks: int, by: list[str]) -> DataFrame:
-    """Bring all changes of a key, or of a topic whose messages have none, into one task, in source order (I3)."""
-    return fragments.repartition(tasks, *map(f.col, by)).sortWithinPartitions("integ_seq", "rank")
+def _collected(reported: DataFrame) -> tuple[list[Report], list[bytes]]:
+    """Run Spark's job; return the reports of its tasks, and what they defer."""
+    try:
+        rows = reported.collect()
+    except PySparkException as error:
+        raise classify(error) or error from None
+    return [Report.of_json(row.report) for row in rows], [bytes(row.deferred) for row in rows]
+
+
+def in_order(fragments: DataFrame, tasks: int, recipe: Recipe) -> DataFrame:
+    """Bring all changes of a key, or of a topic whose messages have none, into one task, in source order (I3).
+
+    Where messages say to which partition they go, all changes of a partition come into one task, whatever their keys.
+    """
+    by = [f.col("topic")]
+    if recipe.by_partition:
+        by += [f.col("partition"), f.when(f.col("partition").isNull(), f.col("key"))]
+    elif not recipe.messages.layout.bundling.keyless:
+        by.append(f.col("key"))
+    return fragments.repartition(tasks, *by).sortWithinPartitions("integ_seq", "rank")

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import ColumnsFound, EnvironmentFault, SchemasFound
+from integrator.errors import EnvironmentFault, Found
 from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
@@ -163,7 +163,7 @@ class Job:
                 try:
                     self._run(spark, once=once)
                     adding = False
-                except (ColumnsFound, SchemasFound) as found:
+                except Found as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                     self.plan = replanned(self.plan, self.state, found)
                 except (PySparkException, Py4JError, ConnectionError) as error:

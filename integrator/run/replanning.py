@@ -9,7 +9,7 @@ import structlog
 from integrator import registration
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
-from integrator.errors import ColumnsFound, DataError, SchemasFound
+from integrator.errors import ColumnsFound, DataError, Found, SchemasFound, TopicsFound
 from integrator.plan import Plan, learned, replan
 from integrator.run.state.directory import State
 from integrator.tables import discovered_columns
@@ -28,9 +28,24 @@ def registered(plan: Plan, state: State) -> Plan:
     return dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
 
 
-def replanned(plan: Plan, state: State, found: ColumnsFound | SchemasFound) -> Plan:
+def replanned(plan: Plan, state: State, found: Found) -> Plan:
     """Return the plan with what was found, which is kept in the state. Raises IntegratorError."""
-    return _with_columns(plan, state, found) if isinstance(found, ColumnsFound) else _with_schemas(plan, state, found)
+    match found:
+        case ColumnsFound():
+            return _with_columns(plan, state, found)
+        case SchemasFound():
+            return _with_schemas(plan, state, found)
+        case TopicsFound():
+            return with_topics(plan, found)
+    raise found
+
+
+def with_topics(plan: Plan, found: TopicsFound) -> Plan:
+    """Return the plan with the topics that rows are for, which are there from then on. Raises EnvironmentFault."""
+    created = topics.ensure(plan.recipe.send.producer, found.topics, plan.create_topics)
+    log = structlog.get_logger().bind(channel=plan.channel)
+    log.info("topics of rows", topics=list(found.topics), created=created)
+    return dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics, found.topics))
 
 
 def _with_columns(plan: Plan, state: State, found: ColumnsFound) -> Plan:

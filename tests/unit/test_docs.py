@@ -29,7 +29,11 @@ OTHER_DDL = {
     "docs/tables.md": """
 create table public.orders(id int primary key); create table public.vehicle(id int primary key);
 create table ops.orders(id int primary key); create table public."Vehicle"(id int primary key);
-"""
+""",
+    "docs/howto/outbox.md": """
+create table outbox(id uuid primary key, aggregatetype varchar(255) not null, aggregateid varchar(255) not null,
+  type varchar(255) not null, created timestamp(3) not null, payload jsonb);
+""",
 }
 
 

@@ -104,7 +104,7 @@ STANDS_IN = {
     "hvr_slice_num": "IE CE MK MH",
     "hvr_slice_total": "IE CE MK MH",
     "hvr_slice_value": "IE CE MK MH",
-    "k": "IE CE MK MH",
+    "k": "IE CE MK MH T",
 }
 CONTEXTS = {
     "IE": "IntegrateExpression",

@@ -63,14 +63,14 @@ REPORTED = {
         ('Kafka_Default_Topic: "shop.{hvr_tbl_base_name}"',),
         ("transforms.sharded: keys have no field shard that keeps tables apart",),
     ),
-    "an outbox's router is named": Reported(
+    "an outbox's router that needs other columns is named": Reported(
         {
             "connector.class": "io.debezium.connector.postgresql.PostgresConnector", "topic.prefix": "shop",
             "table.include.list": "inventory.outboxevent", "transforms": "outbox",
             "transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
         },
         "create table inventory.outboxevent(id uuid primary key, payload jsonb);",
-        report=("transforms.outbox (EventRouter) is not followed",),
+        report=("transforms.outbox: table outboxevent lacks columns of an outbox: leave it out",),
     ),
     "two databases, of which one is masked and the other has a key": Reported(
         SQL_SERVER | {

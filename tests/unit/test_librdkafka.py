@@ -57,17 +57,21 @@ HEADERS = MessageHeaders(
 )
 
 
+TIMES = np.array([1_700_000_000_000, 0, 1_700_000_000_002])
+
+
 @pytest.mark.parametrize(("start", "size"), [(0, 3), (1, 2), (2, 1), (1, 1), (1, 0)])
 def test_headers_are_where_the_arguments_say(start, size):
     messages = Messages.of([("t", 3)], pa.array([b"k", None, b"n"]), pa.array([b"1", b"2", None]))
     records = records_of(messages)
     own = HEADERS.slice(start, size)
-    arguments, kept = arguments_of(7, -1, records[start : start + size], own)
+    arguments, kept = arguments_of(7, records[start : start + size], TIMES[start : start + size], own)
     assert arguments.itemsize == ARGUMENT.itemsize == 72
-    found, at = [], 0
+    found, times, at = [], [], 0
     for count in np.diff(own.bounds).tolist():
-        topic, partition, _, value, key = arguments[at : at + BESIDE_HEADERS]
+        topic, partition, _, value, key, time = arguments[at : at + BESIDE_HEADERS]
         assert (topic["first"], partition["first"].astype(np.int32)) == (7, -1)
+        times.append(time["first"])
         of_message = [pointed_at(arguments[at + place : at + place + 1], "first", "second")[0] for place in (4, 3)]
         headers = arguments[at + BESIDE_HEADERS : at + BESIDE_HEADERS + count]
         texts = [ctypes.string_at(place).decode() for place in headers["first"].tolist()]
@@ -76,6 +80,7 @@ def test_headers_are_where_the_arguments_say(start, size):
         at += BESIDE_HEADERS + count
     bodies = [(b"k", b"1"), (None, b"2"), (b"n", None)][start : start + size]
     assert found == [(*body, row) for body, row in zip(bodies, own.to_lists(), strict=True)]
+    assert times == TIMES[start : start + size].tolist()
     assert at == len(arguments)
     del kept, messages
 
@@ -110,8 +115,8 @@ def test_what_is_thrown_away_was_not_delivered():
     client = ProducerClient(
         {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, lambda text, _: failed.append(text), lambda _, __: None
     )
-    messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
-    assert client.produce("t", 0, records_of(messages)) == (2, "")
+    messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]), partitions=0)
+    assert client.produce("t", records_of(messages)) == (2, "")
     assert len(client) >= 2
     client.purge()
     assert client.flush(5) == 0
@@ -127,7 +132,7 @@ def test_i1_what_a_call_back_raises_is_raised():
 
     client = ProducerClient({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, interrupted, lambda _, __: None)
     messages = Messages.of([("t", 1)], pa.nulls(1, pa.binary()), pa.array([b"1"]))
-    client.produce("t", 0, records_of(messages))
+    client.produce("t", records_of(messages))
     client.purge()
     with pytest.raises(KeyboardInterrupt):
         client.flush(5)
@@ -139,9 +144,9 @@ def test_messages_that_are_refused_are_counted_and_reported():
     client = ProducerClient(properties, lambda _: None, lambda _, __: None)
     messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
     records = records_of(messages)
-    assert client.produce("t", 0, records) == (1, "Local: Queue full (_QUEUE_FULL)")
+    assert client.produce("t", records) == (1, "Local: Queue full (_QUEUE_FULL)")
     headers = MessageHeaders(np.array([0, 1]), np.array([0]), [b"h"], pa.array([b"v"]))
-    refused = client.produce_with_headers("t", 0, records[1:], headers)
+    refused = client.produce_each("t", records[1:], None, headers)
     assert refused == (0, "Failed to produce message: Local: Queue full")
     client.purge()
     client.close()

@@ -44,7 +44,10 @@ class Integrate(InContext):
         differs="HVR does not say what it counts from.",
     )
     Topic: str | None = parameter(
-        None, "The topic, as a template; by default Kafka_Default_Topic.", example='"shop.{hvr_tbl_name}"'
+        None,
+        "The topic, as a template; by default Kafka_Default_Topic.",
+        example='"shop.{hvr_tbl_name}"',
+        differs="It may have columns and SQL, too: then rows say which topic they are for.",
     )
     MessageKey: str | None = parameter(
         None,
@@ -74,6 +77,27 @@ class Integrate(InContext):
         "types, in Connect JSON with and without schema; BYTES: the bytes of a column, as they are.",
         example="CONNECT",
         differs="extension",
+    )
+    MessageTimestamp: str | None = parameter(
+        None,
+        "The timestamp of each message in Kafka: {hvr_cap_tstamp}, the commit in the source, or a column that is a "
+        "timestamp; by default the time at which the message is sent.",
+        example='"{hvr_cap_tstamp}"',
+        differs="An extension. Where the column is null it is the commit; a bundle has that of its last row.",
+    )
+    MessagePartition: str | None = parameter(
+        None,
+        "The partition of each message: a column, or SQL, whose value is its number, as it is; where that is null, and "
+        "by default, the key decides.",
+        example='"{region_no}"',
+        differs="An extension. A number that the topic does not have is an error of the row.",
+    )
+    Outbox: Literal["WARN", "FATAL"] | None = parameter(
+        None,
+        "The table is an outbox, whose inserts are events: only these become messages. Deletes and truncates are "
+        "counted, and not sent; so are updates (WARN), or they are errors of their rows (FATAL).",
+        example="WARN",
+        differs="An extension, as Debezium's outbox event router has it.",
     )
     OnDeleteSendTombstone: bool | None = parameter(
         None,

@@ -284,4 +284,5 @@ _RECOGNIZED = (
 DIALECT = replace(
     of_lines(JsonRecords(decode, EXPECTED, (SCHEMA, PAYLOAD), keys=keys_of(_deletes, EXPECTED)), _RECOGNIZED),
     bare=frozenset({"ts_ms"}),
+    in_transactions=True,
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -209,4 +210,4 @@ def check(lines: Lines, reading: Reading) -> None:
     Objects.of_lines(read_document(lines, expected)).required(expected)
 
 
-DIALECT = of_parts(parts, (mark(TYPE, certain=True),), check=check)
+DIALECT = replace(of_parts(parts, (mark(TYPE, certain=True),), check=check), in_transactions=True)

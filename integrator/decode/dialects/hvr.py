@@ -47,4 +47,5 @@ DIALECT = replace(
     of_parts(parts, (mark("hvr_op", certain=True),), check=hvr_json.RECORDS.check),
     commit_positions=True,
     waits=waits,
+    in_transactions=True,
 )

@@ -13,6 +13,7 @@ sets as lists of their labels, which become text as MySQL prints it.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -116,4 +117,6 @@ def decode(document: Document, _reading: Reading) -> Decoded:
     return found, Positions(pc.coalesce(xid, position), commit, number(xid), found.row_counts, ends)
 
 
-DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("database", "type", "ts"),), names_tables=True)
+DIALECT = replace(
+    of_lines(JsonRecords(decode, EXPECTED), (mark("database", "type", "ts"),), names_tables=True), in_transactions=True
+)

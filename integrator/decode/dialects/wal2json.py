@@ -59,6 +59,7 @@ DIALECT = replace(
         names_tables=True,
     ),
     commit_positions=True,
+    in_transactions=True,
     connector="postgresql",
     finite=True,
     transactions=TransactionMarks(re.compile(rb'"action"\s*:\s*"B"'), re.compile(rb'"action"\s*:\s*"C"')),

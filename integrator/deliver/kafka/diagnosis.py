@@ -30,7 +30,7 @@ _TEXTS = {
 
 
 def with_remedy(text: str) -> str:
-    """Return the text of a failed delivery with who mends it, where the brokers do not allow it.
+    """Return the text of a failed delivery with who mends it, where brokers or topics do not allow it.
 
     Brokers from 2.8 on let who may write to any topic be idempotent, and so refuse that first to who may write to none
     (KIP-679).

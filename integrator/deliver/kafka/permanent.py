@@ -22,7 +22,9 @@ _SEGMENT = (
 )
 _RECORD = (
     "the topic does not take such records: one that is compacted (cleanup.policy) takes none without a key: give the "
-    "table a key or a MessageKey, or do not compact the topic; brokers that validate schemas take none of others"
+    "table a key or a MessageKey, or do not compact the topic; brokers that validate schemas take none of others; a "
+    "MessageTimestamp must be within message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic "
+    "(message.timestamp.difference.max.ms before Kafka 3.6) from the brokers' clock"
 )
 _POLICY = "a policy of the brokers refuses it: the operator of the brokers must allow such messages in the topic"
 _CODING = "the topic or the brokers are of a kind that does not take this: correct {} of the topic, or of the channel"

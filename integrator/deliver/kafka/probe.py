@@ -35,6 +35,8 @@ _FEWER = "lower it, or add brokers"
 _OF_TOPICS = ("max.message.bytes", "min.insync.replicas")
 _NOT_ASKED = KafkaError._UNSUPPORTED_FEATURE  # noqa: SLF001 - the name that confluent_kafka gives it
 _NAMED = 3
+_OF_TIMES, _NO_LIMIT = "message.timestamp.", (1 << 63) - 1
+"""What the names of a topic's settings for timestamps begin with; a limit of so many milliseconds is none."""
 _ALLOWING = {AclOperation.WRITE, AclOperation.ALL}
 
 
@@ -71,6 +73,29 @@ def compacted(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
             if "compact" in future.result()["cleanup.policy"].value:
                 found.append(resource.name)
     return sorted(found)
+
+
+def time_remarks(properties: dict[str, str], topics: Sequence[str]) -> Iterator[str]:
+    """Yield what topics that are there do with timestamps that messages bring, as far as our user may see it."""
+    client, there = connected(properties)
+    resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics if topic in there.topics]
+    for resource, future in client.describe_configs(resources, request_timeout=TIMEOUT_S).items() if resources else ():
+        try:
+            settings = {name: one.value for name, one in future.result().items() if name.startswith(_OF_TIMES)}
+        except KafkaException:
+            continue
+        if settings.get(f"{_OF_TIMES}type") == "LogAppendTime":
+            yield (
+                f"{resource.name}: gives messages timestamps of its own (message.timestamp.type=LogAppendTime), and "
+                "MessageTimestamp has no effect there; set CreateTime"
+            )
+            continue
+        for name, value in sorted(settings.items()):
+            if name.endswith(".max.ms") and value.isdigit() and int(value) < _NO_LIMIT:
+                yield (
+                    f"{resource.name}: refuses messages whose MessageTimestamp is further from the brokers' clock than "
+                    f"{name}, {counted(int(value) // 1000, 'second')}"
+                )
 
 
 def creation_problems(properties: dict[str, str], creation: Creation, topics: Sequence[str]) -> Iterator[str]:

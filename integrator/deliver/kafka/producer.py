@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from integrator.contracts.outgoing import MessageHeaders
+from integrator.contracts.outgoing import MessageHeaders, Messages
 from integrator.contracts.report import RefusedMessage, worse
 from integrator.deliver.kafka.permanent import PERMANENT
 from integrator.deliver.kafka.producer_client import ProducerClient
 from integrator.deliver.kafka.topic_batcher import Batch
+from integrator.engine.arrays import Ints
 from integrator.librdkafka.properties import QUIET
 from integrator.librdkafka.rdkafka_h import Records
 
@@ -65,13 +67,12 @@ class KafkaProducer:
         the next one, which would break the order (I3).
         """
         room = max(1, min(self._capacity, self._budget * len(batch) // max(batch.size, 1)))
-        partition = batch.parts[0].messages.partition
-        for records, headers in _together(batch):
-            self._send(batch.topic, partition, records, headers, room)
+        for records, beside in _together(batch):
+            self._send(batch.topic, records, beside, room)
             if self.latch.error:
                 return
 
-    def _send(self, topic: str, partition: int, records: Records, headers: MessageHeaders | None, room: int) -> None:
+    def _send(self, topic: str, records: Records, beside: _Beside | None, room: int) -> None:
         """Hand messages over in chunks, as there is room."""
         chunk = min(room, _CHUNK)
         for start in range(0, len(records), chunk):
@@ -80,12 +81,10 @@ class KafkaProducer:
             if self.latch.error:
                 return
             self.latch.accepted += len(some)
-            if headers is None:
-                taken, refusal = self.client.produce(topic, partition, some)
+            if beside is None:
+                taken, refusal = self.client.produce(topic, some)
             else:
-                taken, refusal = self.client.produce_with_headers(
-                    topic, partition, some, headers.slice(start, len(some))
-                )
+                taken, refusal = self.client.produce_each(topic, some, *beside.slice(start, len(some)))
             if taken < len(some):
                 # taken and still reported later are counted by the callback, so only refusals are counted here
                 self.latch.fail(f"{topic}: {refusal}", len(some) - taken)
@@ -131,14 +130,33 @@ class KafkaProducer:
             self.latch.refused = worse(self.latch.refused, RefusedMessage(fatal, text))
 
 
-def _together(batch: Batch) -> Iterator[tuple[Records, MessageHeaders | None]]:
-    """Yield messages that can be handed over together, in order, and their headers."""
-    if any(part.messages.headers is not None for part in batch.parts):
-        for part in batch.parts:
-            headers, size = part.messages.headers, part.end - part.begin
-            yield part.records[part.begin : part.end], None if headers is None else headers.slice(part.begin, size)
-    else:
+class _Beside(NamedTuple):
+    """What messages have beside key and value."""
+
+    timestamps: Ints | None
+    headers: MessageHeaders
+
+    @staticmethod
+    def of(messages: Messages) -> _Beside | None:
+        """Return what messages have; None where none has anything."""
+        if messages.headers is None and messages.timestamps is None:
+            return None
+        return _Beside(messages.timestamps, messages.headers or MessageHeaders.none(len(messages.values)))
+
+    def slice(self, start: int, size: int) -> _Beside:
+        """Return that of `size` messages, from `start` on."""
+        timestamps = None if self.timestamps is None else self.timestamps[start : start + size]
+        return _Beside(timestamps, self.headers.slice(start, size))
+
+
+def _together(batch: Batch) -> Iterator[tuple[Records, _Beside | None]]:
+    """Yield messages that can be handed over together, in order, and what they have beside key and value."""
+    found = [_Beside.of(part.messages) for part in batch.parts]
+    if not any(found):
         yield np.concatenate([part.records[part.begin : part.end] for part in batch.parts]), None
+        return
+    for part, beside in zip(batch.parts, found, strict=True):
+        yield part.records[part.begin : part.end], None if beside is None else beside.slice(part.begin, len(part))
 
 
 _PRODUCERS: dict[tuple[tuple[str, str], ...], KafkaProducer] = {}

@@ -17,11 +17,15 @@ import numpy as np
 from integrator.contracts.outgoing import MessageHeaders
 from integrator.contracts.report import RefusedMessage
 from integrator.deliver.kafka.permanent import PERMANENT
-from integrator.deliver.kafka.records import BESIDE_HEADERS, COPY, arguments_of
+from integrator.deliver.kafka.records import BESIDE_HEADERS, COPY, OWN_PARTITION, arguments_of
+from integrator.engine.arrays import Ints
+from integrator.engine.calls import call_each
 from integrator.librdkafka.client import PRODUCER, Client
-from integrator.librdkafka.rdkafka_h import Records, Reported
+from integrator.librdkafka.rdkafka_h import Records, Reported, library
 
 _AGAIN_S = 0.1
+_ANY = -1
+"""RD_KAFKA_PARTITION_UA: the partitioner's choice."""
 
 
 class ProducerClient(Client):
@@ -43,6 +47,7 @@ class ProducerClient(Client):
         noticed: is called with each error, and its code if it is fatal, else 0.
         """
         self._failed, self._callback = failed, Reported(self._reported)  # C does not keep it alive
+        self._produce = ctypes.cast(library().rd_kafka_produceva, ctypes.c_void_p).value or 0
         super().__init__(
             PRODUCER,
             properties,
@@ -65,32 +70,27 @@ class ProducerClient(Client):
         in_queue, in_flight = 1, 2
         self.library.rd_kafka_purge(self.handle, in_queue | in_flight)
 
-    def produce(self, topic: str, partition: int, records: Records) -> tuple[int, str]:
-        """Take messages, in their order; return how many, and why others were not. partition: -1 is the partitioner's.
-
-        Their bytes are copied.
-        """
-        place = records.ctypes.data
-        taken = self.library.rd_kafka_produce_batch(self.topic(topic), partition, COPY, place, len(records))
+    def produce(self, topic: str, records: Records) -> tuple[int, str]:
+        """Take messages, in their order; return how many, and why others were not. Their bytes are copied."""
+        place, flags = records.ctypes.data, COPY | OWN_PARTITION
+        taken = self.library.rd_kafka_produce_batch(self.topic(topic), _ANY, flags, place, len(records))
         if taken == len(records):
             return taken, ""
         return taken, self.named(int(records["err"][np.flatnonzero(records["err"])[0]]))
 
-    def produce_with_headers(
-        self, topic: str, partition: int, records: Records, headers: MessageHeaders
+    def produce_each(
+        self, topic: str, records: Records, timestamps: Ints | None, headers: MessageHeaders
     ) -> tuple[int, str]:
-        """Take messages as `produce`, and their headers: librdkafka has a call for one message with headers only."""
-        arguments, kept = arguments_of(self.topic(topic), partition, records, headers)
-        produce, size = self.library.rd_kafka_produceva, arguments.itemsize
-        counts = (np.diff(headers.bounds) + BESIDE_HEADERS).tolist()
-        address = arguments.ctypes.data
-        for place, count in enumerate(counts):
-            error = produce(self.handle, address, count)
-            if error:
-                return place, self.reason(error)[0]
-            address += count * size
+        """Take messages as `produce`, with timestamps and headers: librdkafka has these in its call for one message.
+
+        timestamps: in milliseconds since 1970, 0 is now; None: now is that of all.
+        """
+        arguments, kept = arguments_of(self.topic(topic), records, timestamps, headers)
+        counts, error = np.diff(headers.bounds) + BESIDE_HEADERS, np.zeros(1, np.int64)
+        place, size = arguments.ctypes.data, arguments.itemsize
+        taken = call_each(self._produce, self.handle, place, size, counts, error)
         del kept
-        return len(counts), ""
+        return taken, self.reason(int(error[0]))[0]
 
     def init_transactions(self, timeout_s: float) -> str:
         """Fence the earlier producers of the transactional id; return why that was not possible, if so."""

@@ -12,12 +12,12 @@ from integrator.contracts.outgoing import MessageHeaders, Messages
 from integrator.engine.arrays import Ints
 from integrator.librdkafka.rdkafka_h import ARGUMENT, RECORD, Records
 
-COPY = 2
-"""Keys, values and headers are copied (RD_KAFKA_MSG_F_COPY)."""
-_RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _HEADER = 2, 3, 4, 5, 7, 9
+COPY, OWN_PARTITION = 2, 8
+"""Keys, values and headers are copied; each record has its partition (RD_KAFKA_MSG_F_COPY, …_PARTITION)."""
+_RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _TIMESTAMP, _HEADER = 2, 3, 4, 5, 7, 8, 9
 """Kinds of arguments of rd_kafka_produceva (rd_kafka_vtype_t)."""
-BESIDE_HEADERS = 5
-"""Arguments of a message beside its headers: topic, partition, flags, value and key."""
+BESIDE_HEADERS = 6
+"""Arguments of a message beside its headers: topic, partition, flags, value, key and timestamp."""
 _EMPTY = ctypes.create_string_buffer(1)
 """An address for values without bytes, which are not null."""
 
@@ -25,6 +25,7 @@ _EMPTY = ctypes.create_string_buffer(1)
 def records_of(messages: Messages) -> Records:
     """Return messages as librdkafka is given them: they are good as long as `messages` is there."""
     records = np.zeros(len(messages.values), RECORD)
+    records["partition"] = messages.partitions
     for address, size, values in (("key", "key_len", messages.keys), ("payload", "len", messages.values)):
         records[address], records[size] = _places(values)
     return records
@@ -44,7 +45,7 @@ def _places(values: pa.BinaryArray) -> tuple[Ints, Ints]:
 
 
 def arguments_of(
-    topic: int, partition: int, records: Records, headers: MessageHeaders
+    topic: int, records: Records, timestamps: Ints | None, headers: MessageHeaders
 ) -> tuple[npt.NDArray[np.void], object]:
     """Return the arguments of rd_kafka_produceva for each message, one after another, and what keeps them good.
 
@@ -54,9 +55,10 @@ def arguments_of(
     first = headers.bounds[:-1] - begin + BESIDE_HEADERS * np.arange(len(headers))
     arguments = np.zeros(end - begin + BESIDE_HEADERS * len(headers), ARGUMENT)
     is_header = np.ones(len(arguments), np.bool_)
-    given = (_RKT, topic, 0), (_PARTITION, partition, 0), (_FLAGS, COPY, 0)
+    given = (_RKT, topic, 0), (_PARTITION, records["partition"], 0), (_FLAGS, COPY, 0)
     of_record = (_VALUE, records["payload"], records["len"]), (_KEY, records["key"], records["key_len"])
-    for place, (kind, one, other) in enumerate((*given, *of_record)):
+    sent_at = (_TIMESTAMP, 0 if timestamps is None else timestamps, 0)
+    for place, (kind, one, other) in enumerate((*given, *of_record, sent_at)):
         at = first + place
         arguments["kind"][at], arguments["first"][at], arguments["second"][at] = kind, one, other
         is_header[at] = False

@@ -1,4 +1,4 @@
-"""How large messages the topics take, max.message.bytes: batches are made to fit, and a message above it is explained.
+"""What the topics take: batches are made to fit max.message.bytes, and a message above it is explained; partitions.
 
 Brokers compare it with a batch as it comes, compressed; librdkafka's batch.size is of a batch before that.
 """
@@ -6,7 +6,8 @@ Brokers compare it with a batch as it comes, compressed; librdkafka's batch.size
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin._config import ConfigResource
@@ -18,6 +19,7 @@ from integrator.contracts.report import MSG_SIZE_TOO_LARGE, RefusedMessage
 from integrator.deliver.kafka.permanent import PERMANENT
 from integrator.deliver.kafka.topics import TIMEOUT_S, connected
 from integrator.errors import DataError, DeliveryError, IntegratorError, shown
+from integrator.expressions.parts import Part, Text
 
 _LIMIT = "max.message.bytes"
 _ALONE = {"batch.size": "1"}
@@ -39,16 +41,32 @@ def limits(properties: dict[str, str], topics: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def fitting(recipe: Recipe, topics: Sequence[str]) -> Recipe:
-    """Return the recipe with batches that the topics take, and their limits. Raises EnvironmentFault as `limits`."""
-    send, known = recipe.send, limits(recipe.send.producer, topics)
+def fitting(recipe: Recipe, topics: Sequence[str], of_rows: Sequence[str] = ()) -> Recipe:
+    """Return the recipe with batches that topics take, their limits, and what rows may say of them.
+
+    topics: those of tables. of_rows: known to be there, and those that rows have named. Raises EnvironmentFault as
+    `limits`.
+    """
+    send = recipe.send
+    _, there = connected(send.producer)
+    patterns = [_pattern(table.message_topic) for table in recipe.tables if table.message_topic]
+    if patterns:
+        found = (one for one in there.topics if any(pattern.fullmatch(one) for pattern in patterns))
+        names = sorted({*found, *of_rows, *(send.topics or ())})
+        send, topics = dataclasses.replace(send, topics=tuple(names)), [*topics, *names]
+    known = limits(send.producer, topics)
     small = tuple(sorted((topic, limit) for topic, limit in known.items() if limit < recipe.messages.max_bytes))
     least = min([int(send.producer["batch.size"]), *known.values()])
-    return dataclasses.replace(
-        recipe,
-        messages=dataclasses.replace(recipe.messages, limits=small),
-        send=dataclasses.replace(send, producer={**send.producer, "batch.size": str(least)}),
-    )
+    send = dataclasses.replace(send, producer={**send.producer, "batch.size": str(least)})
+    if recipe.by_partition:
+        counts = ((topic, len(there.topics[topic].partitions)) for topic in topics if topic in there.topics)
+        send = dataclasses.replace(send, partitions=tuple(counts))
+    return dataclasses.replace(recipe, messages=dataclasses.replace(recipe.messages, limits=small), send=send)
+
+
+def _pattern(topic: Iterable[Part]) -> re.Pattern[str]:
+    """Return what the names of topics match that an expression may give."""
+    return re.compile("".join(re.escape(part.text) if isinstance(part, Text) else ".*" for part in topic))
 
 
 def one_by_one(recipe: Recipe) -> Recipe:

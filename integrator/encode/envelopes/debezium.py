@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.contracts.change_batch import ChangeBatch
+from integrator.contracts.fragments import TRANSACTION_LENGTH
 from integrator.contracts.operations import DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.recipe import Recipe
+from integrator.contracts.sequence import row_numbers
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
 from integrator.encode.envelopes.contract import Envelope, image, image_type, texts
@@ -116,10 +118,23 @@ def rows(found: Events, changes: ChangeBatch, of_rows: Columns, table: TableReci
         "before": image(of_rows, table.fields, found.before),
         "after": image(of_rows, table.fields, found.after),
         "source": pa.StructArray.from_arrays([source[name] for name in names], names),
-        "transaction": pa.nulls(size, arrow_type(Struct(_TRANSACTION))),
+        "transaction": _transactions(position, channel),
         "op": kinds.take(pa.array(found.op)),
         **stamps,
     }
+
+
+def _transactions(position: pa.Array, channel: Recipe) -> pa.Array:
+    """Return the transactions of events, null where the channel has no messages of transactions.
+
+    The orders are the number of the row in its transaction, which ascends as Debezium's do, and not by one: a before
+    image has a number, too, and so have the rows of other tables.
+    """
+    if channel.transactions is None:
+        return pa.nulls(len(position), arrow_type(Struct(_TRANSACTION)))
+    order = pa.array(row_numbers(position) + 1)
+    of = pc.utf8_slice_codeunits(position, 0, TRANSACTION_LENGTH)
+    return pa.StructArray.from_arrays([of, order, order], [column.name for column in _TRANSACTION])
 
 
 def placeholder(kind: Type) -> pa.Scalar | None:

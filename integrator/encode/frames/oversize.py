@@ -217,7 +217,15 @@ def dead_letters(
             body = value[number * room : (number + 1) * room]
             parts.append(
                 failed
-                | {"topic": topic, "rank": number, "more": False, "shape": DEAD, "headers": numbered, "payload": body}
+                | {
+                    "topic": topic,
+                    "partition": None,
+                    "rank": number,
+                    "more": False,
+                    "shape": DEAD,
+                    "headers": numbered,
+                    "payload": body,
+                }
             )
             of_part.append(at)
     more = np.asarray(fragments["more"], bool).copy()

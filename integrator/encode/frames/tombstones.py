@@ -30,14 +30,18 @@ def followed(
     return batch, np.concatenate([order, order[followed_rows]])[back]
 
 
-def tombstones(fragments: pa.RecordBatch, gone: Ints, keys: pa.Array) -> tuple[pa.RecordBatch, Ints]:
+def tombstones(
+    fragments: pa.RecordBatch, gone: Ints, of_keys: tuple[pa.Array, pa.Array, pa.Array]
+) -> tuple[pa.RecordBatch, Ints]:
     """Return the messages without value for the rows at the places `gone`, and the places that they are after.
 
-    keys: of all rows, the keys that are gone. Where a change is two rows, the tombstone is after the second.
+    of_keys: of all rows, the keys that are gone, and their topics and partitions. Where a change is two rows, the
+    tombstone is after the second.
     """
     followed_rows = gone + np.asarray(fragments["more"], bool)[gone]
-    stones, size = fragments.take(pa.array(gone)), len(gone)
-    stones = with_column(stones, "key", keys.take(pa.array(gone)))
+    stones, size, at = fragments.take(pa.array(gone)), len(gone), pa.array(gone)
+    for name, values in zip(("key", "topic", "partition"), of_keys, strict=True):
+        stones = with_column(stones, name, values.take(at))
     stones = with_column(stones, "integ_seq", fragments["integ_seq"].take(pa.array(followed_rows)))
     stones = with_column(stones, "rank", pa.repeat(pa.scalar(1, pa.int32()), size))
     stones = with_column(stones, "more", pa.repeat(pa.scalar(False), size))

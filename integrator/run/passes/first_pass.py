@@ -37,6 +37,7 @@ from integrator.errors import DataError, IntegratorError, to_wire_error
 from integrator.run.passes.decoding import Decoding, JoinedFiles, Part
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.rejects import Rejects
+from integrator.run.passes.transactions import TransactionCounts
 from integrator.sources.contract import SliceReader
 from integrator.sources.slices import TaskSlice
 from integrator.transform.expression import RunClock
@@ -88,8 +89,9 @@ class _Task:
         self._decoding = Decoding(recipe, checkpoint, reader)
         self._encoders = encoders_of(recipe)
         self._rejects = Rejects(recipe) if recipe.tolerance.rejects else None
+        self._transactions = TransactionCounts(recipe)
         self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
-        topics = {table.topic for table in recipe.tables}
+        topics = {table.topic for table in recipe.tables if not table.message_topic or len(recipe.tables) == 1}
         one_each = len(topics) == len(recipe.tables) and not recipe.messages.oversized.dead_letters
         self._by_topic = recipe.messages.layout.bundling.mode == "ROW" and one_each
         """Rows of several topics have no order among each other, and those of a table are in order."""
@@ -154,7 +156,9 @@ class _Task:
         """Begin a file; yield the rows that the cycle before deferred, before those of the first."""
         deferred = self._checkpoint.deferred_rows() if run.ordinal == self._checkpoint.ordinal + 1 else []
         yield from deferred
-        self._rows, self._place, self._resumed, self._counters = 0, 0, sum(map(len, deferred)), CycleCounters()
+        self._rows, self._place, self._counters = 0, 0, CycleCounters()
+        self._resumed = self._checkpoint.waiting if deferred else 0
+        self._transactions.begin()
         if self._rejects is not None:
             self._rejects.begin(file)
         self._of_run, self._sources = {}, {}
@@ -175,7 +179,8 @@ class _Task:
         tables = changes.tables
         encoded = self._encoded(changes, clock, tolerant=not is_joined)
         once = len(set(tables)) == len(tables)  # not by two names in one block
-        yield from _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
+        fragments = _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
+        yield from self._transactions.counted(fragments, batch.transactions)
         self._place += last_place(batch.changes) + 1
         self._sources = dict(batch.sources)
         for reason, count in batch.ignored.items():
@@ -195,6 +200,7 @@ class _Task:
     def _ended(self, runs: Sequence[TaskSlice], ends: Mapping[str, OpenTransaction]) -> Iterator[pa.RecordBatch]:
         """Yield the dead letters of a file, or of files that were read as one, and their summary."""
         rejected = yield from self._rejected(runs[-1])
+        yield from self._transactions.rows()
         self._last = (runs[-1].ordinal, ends[runs[-1].stream])
         streams = {}
         for run in runs:

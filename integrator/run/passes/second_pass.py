@@ -11,7 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, STREAM_END, FileSummary, StreamEnd, to_deferred
+from integrator.contracts.fragments import (
+    COUNTED,
+    FILE_SUMMARY,
+    REJECTED_OP,
+    STREAM_END,
+    FileSummary,
+    StreamEnd,
+    to_deferred,
+)
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
@@ -29,9 +37,9 @@ def second_pass(
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the pass over batches of FRAGMENT rows, in the order to send, that gives one Report as JSON.
 
-    Beside it stand the rows that are deferred to the next cycle. `state` is the channel's state directory. `tasks` is
-    how many send at once. shards: given where they send in transactions. A failed delivery is in the Report; other
-    errors leave as wire text.
+    Beside it stand the rows that are deferred to the next cycle, and those of transactions. `state` is the channel's
+    state directory. `tasks` is how many send at once. shards: given where they send in transactions. A failed delivery
+    is in the Report; other errors leave as wire text.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -62,6 +70,7 @@ def _deliver(batches: Iterator[pa.RecordBatch], recipe: Recipe, delivery: Delive
     bundler = Bundler(recipe)
     summaries: list[FileSummary] = []
     marks: list[bytes] = []
+    of_transactions: list[pa.RecordBatch] = []
     operations: dict[str, int] = {}
     newest: int | None = None
     for batch in batches:
@@ -72,6 +81,7 @@ def _deliver(batches: Iterator[pa.RecordBatch], recipe: Recipe, delivery: Delive
                 for text in batch["payload"].filter(pc.equal(batch["op"], FILE_SUMMARY)).to_pylist()
             ]
             marks += batch["payload"].filter(pc.equal(batch["op"], STREAM_END)).to_pylist()
+            of_transactions.append(batch.filter(pc.less_equal(batch["op"], COUNTED)))
             fragments = batch.filter(pc.greater_equal(batch["op"], 0))
         if not fragments.num_rows:
             continue
@@ -85,7 +95,8 @@ def _deliver(batches: Iterator[pa.RecordBatch], recipe: Recipe, delivery: Delive
         _count(rows, operations, -1)
     deferred = sum(map(len, bundler.deferred))
     report = delivery.report(summaries, operations, newest)
-    return replace(report, split=bundler.split, deferred=deferred), to_deferred(bundler.deferred)
+    kept = [*bundler.deferred, *filter(len, of_transactions)]
+    return replace(report, split=bundler.split, deferred=deferred), to_deferred(kept)
 
 
 def _count(fragments: pa.RecordBatch, operations: dict[str, int], each: int) -> None:

@@ -273,7 +273,7 @@ class State:
             return Checkpoint()
         mark = self.marks.read(cycle - 1)
         checkpoint = self.marks.checkpoint(mark)
-        if checkpoint.deferred and made_by and (mark.made_by or made_by) != made_by:
+        if made_by and (mark.made_by or made_by) != made_by and checkpoint.waiting:
             text = (
                 f"{mark.path.with_suffix('.held')}: deferred rows of an unfinished transaction were encoded by "
                 "an earlier channel or version; run that one until the transaction has ended, then change it"

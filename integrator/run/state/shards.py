@@ -23,6 +23,7 @@ from integrator.contracts.shards import CycleRecord, Shards
 from integrator.deliver.kafka.begun_cycles import BegunCycles
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.plan.kafka import is_idempotent
+from integrator.plan.topic import NO_RECORD
 
 FILE = "shards.json"
 
@@ -93,6 +94,8 @@ class CycleShards:
                 "on a cluster messages are sent in transactions, which need acks=all and idempotence: leave both out "
                 "of HVR_KAFKA_PROPERTY, or have Spark run on one machine (--master 'local[*]')"
             )
+        if not topics:
+            raise ConfigurationError(NO_RECORD)
         self._state, self._recipe, self._settings = state, recipe, known(state, recipe.messages.channel)
         topic = self._settings.topic
         self._topic = topic if topic in topics else topics[0]

@@ -77,7 +77,7 @@ def check_acknowledged(
         (summary for report in reports for summary in report.summaries), key=lambda summary: summary.ordinal
     )
     followed = _followed(summaries, before)
-    resumed, waited = sum(summary.resumed for summary in summaries), sum(map(len, before.deferred_rows()))
+    resumed, waited = sum(summary.resumed for summary in summaries), before.waiting
     if resumed != waited:
         raise RuntimeError(f"cycle {cycle}: {counted(waited, 'row')} deferred to it, and it took {resumed}")  # I4
     return Cycle(

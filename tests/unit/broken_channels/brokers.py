@@ -121,10 +121,10 @@ CASES = [
         ("{hvr_tabel_name}", "{hvr_tbl_name}"),
     ),
     broken(
-        "a topic that depends on the row",
-        ("{hvr_tbl_name}", "{email}"),
-        "10: $.locations.kaf.Kafka_Default_Topic: all 6 tables: {email}: a topic cannot depend on the values of a row; it can have hvr_cap_loc, hvr_chn_name…hvr_tbl_base_name, hvr_schema",
-        ("{email}", "{hvr_tbl_name}"),
+        "a topic of a row whose table has no such column",
+        ("{hvr_tbl_name}", "{emial}"),
+        "10: $.locations.kaf.Kafka_Default_Topic: all 6 tables: {emial} is neither a substitution nor a column; do you mean {email}?",
+        ("{emial}", "{hvr_tbl_name}"),
     ),
     broken(
         "a topic with a blank",
