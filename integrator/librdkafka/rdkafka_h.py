@@ -118,7 +118,6 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rd_kafka_consume_stop": (_INT, (_POINTER, ctypes.c_int32)),
     "rd_kafka_consume_batch_queue": (ctypes.c_ssize_t, (_POINTER, _INT, _POINTER, _SIZE)),
     "rd_kafka_message_destroy": (None, (_POINTER,)),
-    "rd_kafka_message_produce_errstr": (_TEXT, (_POINTER,)),
     "rd_kafka_message_timestamp": (ctypes.c_int64, (_POINTER, _POINTER)),
     "rd_kafka_message_headers": (_INT, (_POINTER, _POINTER)),
     "rd_kafka_header_get_all": (_INT, (_POINTER, _SIZE, _POINTER, _POINTER, _POINTER)),

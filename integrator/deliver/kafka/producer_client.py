@@ -143,10 +143,9 @@ class ProducerClient(Client):
                 if message.err in PERMANENT:
                     key = ctypes.string_at(message.key, message.key_len) if message.key else b""
                     value = ctypes.string_at(message.payload, message.len) if message.payload else b""
-                    text: bytes = self.library.rd_kafka_message_produce_errstr(record) or b""
                     refused = RefusedMessage(
                         code=message.err,
-                        reason=text.decode(errors="replace"),
+                        reason=self.named(message.err),
                         topic=topic,
                         bytes=len(value) + len(key),
                         key=key.decode(errors="replace"),
