@@ -37,7 +37,7 @@ _OPTIONS = {
 }
 """The options from which settings of the channel are made, which errors name."""
 _SETTINGS = re.compile(rf"\b({'|'.join(_OPTIONS)})\b")
-_PLACE = re.compile(r"\S*/spool/\d+\.stdin\.(\d+)\.jsonl:(\d+)")
+_PLACE = re.compile(r"(?<!\S)\S*/spool/\d+\.stdin\.(\d+)\.jsonl:(\d+)")
 """Where a record is in a segment of the spool, whose name has the number of its first record."""
 _OF_DATA = "a record was refused: its reason, with its values, is in internal_message and in the log"
 

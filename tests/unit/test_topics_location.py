@@ -106,11 +106,12 @@ def test_conduits_acks_at_the_target_are_answered_with_what_can_be_written(acks,
 def test_transactions_that_topics_divide_are_refused(tmp_path):
     count = "{action: ColumnProperties, Name: left, Datatype: integer, Extra: true, IntegrateExpression: '{hvr_tx_countdown}'}"
     with pytest.raises(
-        ConfigurationError, match=r"hvr_tx_countdown. cannot be counted: the topics that are read divide"
+        ConfigurationError,
+        match=r"hvr_tx_countdown. cannot be counted: transactions come side by side, from partitions",
     ):
         made(tmp_path, actions=count)[1]()
     with pytest.raises(
-        ConfigurationError, match="TRANSACTION is not possible: the topics that are read divide transactions"
+        ConfigurationError, match="TRANSACTION is not possible: transactions come side by side, from partitions"
     ):
         made(tmp_path, kafka=", Kafka_Message_Bundling: TRANSACTION")[1]()
 
