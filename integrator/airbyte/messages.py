@@ -25,6 +25,7 @@ _OPTIONS = {
     "Partitions": "topic_partitions",
     "Replication_Factor": "topic_replication_factor",
     "Kafka_Authentication_Method": "sasl_mechanism",
+    "Kafka_Oauth_Token_Url": "sasl_oauthbearer_token_endpoint_url",
     "Sasl_Jaas_Config": "sasl_jaas_config",
     "Stream_Public_Certificate": "ssl_truststore_certificates",
     "Stream_Client_Public_Certificate": "ssl_keystore_certificate_chain",

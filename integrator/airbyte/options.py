@@ -15,7 +15,7 @@ from integrator.names import meant
 
 Kind = Literal["string", "integer", "boolean"]
 FORMATS = ("AIRBYTE", "JSON", "CONNECT", "CONNECT_PAYLOAD", "AVRO", "JSON_SCHEMA", "PROTOBUF")
-_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _QUOTED = re.compile(r"""=\s*(["'])(.*?)\1""")
 _JAAS = "The login module and its options, as Kafka's Java clients have them."
 
@@ -111,6 +111,7 @@ OWN: tuple[Option, ...] = (
 _LOGIN = (
     _text("sasl_mechanism", "SASL mechanism", "How we log in.", enum=_MECHANISMS, default="PLAIN", required=True),
     _text("sasl_jaas_config", "SASL JAAS configuration", _JAAS, default="", required=True, secret=True),
+    _text("sasl_oauthbearer_token_endpoint_url", "Token endpoint", "URL that issues tokens, for OAUTHBEARER."),
 )
 _CERTIFICATES = (
     _text("ssl_truststore_certificates", "Authority", "PEM of the authority that signed the brokers' certificates."),

@@ -28,7 +28,7 @@ _KNOWN = (
     "type", "predicate", "negate", "delete.tombstone.handling.mode", "delete.handling.mode", "drop.tombstones",
     "add.fields", "add.fields.prefix", "add.headers", "add.headers.prefix", "replace.null.with.default",
 )  # fmt: skip
-_OTHERS = {"route.by.field": "a table has one topic: Integrate Topic"} | dict.fromkeys(
+_OTHERS = {"route.by.field": "Integrate Topic may have columns: write the field there"} | dict.fromkeys(
     ("drop.fields.header.name", "drop.fields.from.key", "drop.fields.keep.schema.compatible"),
     "what it drops is sent, until {action: ColumnProperties, Name: …, Absent: true} leaves it out",
 )

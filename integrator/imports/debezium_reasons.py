@@ -9,7 +9,7 @@ import re
 
 from integrator.imports.report import Report
 
-_CAPTURE = "another program captures the changes, which are read from files or a socket (docs/sources/index.md)"
+_CAPTURE = "another program captures the changes, which are read from files, a socket or topics (docs/sources/index.md)"
 _SHOWN = "progress is shown at /status and /metrics (docs/operations/monitoring.md)"
 _REFRESH = "whole tables are sent by integrator refresh (docs/refresh.md)"
 _HISTORY = "the channel has the definitions of its tables; unknown_columns: add at the source adds new columns"

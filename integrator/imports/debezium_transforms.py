@@ -21,7 +21,7 @@ from integrator.schema import Decimal, Float, Integer, String, Table
 
 _NONE = {
     "Filter": 'rows that it drops are sent, until {action: Restrict, CaptureCondition: "…"} says in SQL which are',
-    "ContentBasedRouter": "a table has one topic: Integrate Topic",
+    "ContentBasedRouter": "Integrate Topic may have columns and SQL: write its rule there",
     "TimestampConverter": "a column is written otherwise by ColumnProperties Datatype, or IntegrateExpression in SQL",
     "TimezoneConverter": "a column is written otherwise by ColumnProperties IntegrateExpression, in SQL",
     "Cast": "a column is written otherwise by ColumnProperties Datatype",

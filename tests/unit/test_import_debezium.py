@@ -281,7 +281,7 @@ NOTES = [
     ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide) is not followed: what it hides or drops is sent, until an action does the same"),
     (FLAT, "transforms.unwrap names no delete.tombstone.handling.mode: deletes are tombstones"),
     (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn is not added: positions differ by database"),
-    (FLAT | {"transforms.unwrap.route.by.field": "sku"}, "transforms.unwrap.route.by.field is not followed: a table has one topic"),
+    (FLAT | {"transforms.unwrap.route.by.field": "sku"}, "transforms.unwrap.route.by.field is not followed: Integrate Topic may have columns"),
     (FLAT | {"transforms.unwrap.drop.fields.header.name": "h"}, "transforms.unwrap.drop.fields.header.name is not followed: what it drops is sent"),
     (KEYED, "transforms.value: table audit has no column sku: its key is its own"),
     ({"topic.prefix": "Shop.EU-central"}, "the channel is called shop_eu_cent, not Shop.EU-central"),
