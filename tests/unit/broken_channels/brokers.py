@@ -125,6 +125,7 @@ CASES = [
         ("{hvr_tbl_name}", "{emial}"),
         "10: $.locations.kaf.Kafka_Default_Topic: all 6 tables: {emial} is neither a substitution nor a column; do you mean {email}?",
         ("{emial}", "{hvr_tbl_name}"),
+        own="hvr_tbl_name",
     ),
     broken(
         "a topic with a blank",
