@@ -55,6 +55,10 @@ class Topic:
     partitions: int
 
 
+_NONE_THEN = -1
+"""The offset of the first record from a time on, where there is none. librdkafka has -1001 for what is not known."""
+
+
 class Cluster:
     """A cluster that is asked. It may be asked by several threads."""
 
@@ -135,10 +139,16 @@ class Cluster:
         for place, future in self._called(
             lambda: self._client.list_offsets(asked, isolation_level=committed, request_timeout=TIMEOUT_S)
         ):
+            name = f"{place.topic}/{place.partition}"
             try:
-                found[place.topic, place.partition] = future.result().offset
+                offset = future.result().offset
             except KafkaException as error:
-                raise self._fault(f"{place.topic}/{place.partition}", error) from None
+                raise self._fault(name, error) from None
+            if offset < _NONE_THEN:
+                raise ClusterFault(
+                    "away", name, "a broker that has just begun to lead it does not know its offsets yet"
+                )
+            found[place.topic, place.partition] = offset
         return found
 
     def _called(self, ask: Any) -> list[tuple[Any, Any]]:

@@ -150,6 +150,10 @@ def test_gaps_of_compaction_are_no_error(servers, consumer, name):
         time.sleep(1)
         producer.produce(name, b"x", key=b"last")
         producer.flush()
+    while (settled := as_another_client_reads(servers, name)) != expected:
+        assert time.monotonic() < deadline
+        expected = settled
+        time.sleep(1)
     offsets = [row[0] for row in expected]
     gap = max(itertools.pairwise([-1, *offsets]), key=lambda pair: pair[1] - pair[0])
     assert gap[1] - gap[0] > 1
