@@ -115,27 +115,35 @@ class Intake(Feed):
 
     def _blocks(self) -> Iterator[bytes]:
         """Yield whole lines, as many as there are for the moment, until the end; seal what becomes old."""
-        pieces, size, last = list[bytes](), 0, time.monotonic()
+        pieces, size, last, is_whole = list[bytes](), 0, time.monotonic(), False
         while not self._stopping.is_set():
             is_there, _, _ = select.select([self._descriptor], [], [], _QUIET_S)
             data = os.read(self._descriptor, _READ_BYTES) if is_there else None
             if data:
                 pieces.append(data)
                 size += len(data)
+                is_whole |= b"\n" in data
             if data != b"" and is_there and size < _BLOCK_BYTES and time.monotonic() - last < _QUIET_S:
+                continue
+            if data != b"" and not is_whole:
+                self._check_line(size)
+                self._seal_old(is_quiet=not is_there)
                 continue
             whole = b"".join(pieces)
             end = len(whole) if data == b"" else whole.rfind(b"\n") + 1
             if end:
                 yield whole[:end] if whole.endswith(b"\n", 0, end) else whole[:end] + b"\n"
-            pieces, size, last = [whole[end:]] if end < len(whole) else [], len(whole) - end, time.monotonic()
+            pieces, size = [whole[end:]] if end < len(whole) else [], len(whole) - end
+            last, is_whole = time.monotonic(), False
             if data == b"":
                 return
-            if size > _MOST_LINE:
-                raise PublicDataError(
-                    Fault(Place(FILE, self._lines + 1), f"the line has more than {_MOST_LINE:,} bytes")
-                )
+            self._check_line(size)
             self._seal_old(is_quiet=not is_there)
+
+    def _check_line(self, size: int) -> None:
+        """Raise DataError for a line without an end that has become too long."""
+        if size > _MOST_LINE:
+            raise PublicDataError(Fault(Place(FILE, self._lines + 1), f"the line has more than {_MOST_LINE:,} bytes"))
 
     def _take(self, block: bytes) -> None:
         """Write the records of whole lines, and have what is given back wait for them."""

@@ -212,6 +212,18 @@ def test_a_source_waits_while_too_much_is_not_synced(intake, tmp_path):
     assert one.error is None
 
 
+def test_a_line_that_comes_in_many_pieces_is_one(intake, tmp_path):
+    one, writing, _ = intake(1 << 30)
+    lines = block(record(), record(data=json.dumps({"x": "y" * (24 << 20)})), record())
+    left = memoryview(lines)
+    while left:
+        left = left[os.write(writing, left) :]
+    os.close(writing)
+    until(lambda: sum(path.stat().st_size for path in (tmp_path / "spool").glob("0*.jsonl")) == len(lines))
+    assert b"".join(path.read_bytes() for path in sorted((tmp_path / "spool").glob("0*.jsonl"))) == lines
+    assert one.error is None
+
+
 def test_a_wrong_line_ends_the_intake_and_no_state_follows(intake):
     one, writing, out = intake(1 << 20)
     os.write(writing, block(record(), state(), "x", state()))
