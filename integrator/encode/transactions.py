@@ -1,4 +1,4 @@
-"""Messages that say where transactions begin and end, with the rows of each, as Debezium's transaction topic has them.
+"""Messages about the begins and ends of transactions, with the rows of each, as Debezium's transaction topic has them.
 
 https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-transaction-metadata
 A message is a row of a table of its own, in the channel's format without its envelope: status (BEGIN, END), id,
@@ -124,9 +124,10 @@ def _values(recipe: Recipe, found: Transactions, at: Ints, is_end: Mask) -> dict
     places, sizes = found.counts["integ_seq"].combine_chunks(), found.counts["rank"].combine_chunks()
     codes = np.asarray(places.dictionary_encode().indices, np.int64)
     bounds = np.append(np.flatnonzero(np.diff(codes, prepend=-1)), len(places))
-    named = places_of_tables(recipe)
+    tables, named = found.counts["table"].combine_chunks().dictionary_encode(), places_of_tables(recipe)
+    places_of_rows = pa.array([named[one] for one in tables.dictionary.to_pylist()], pa.string()).take(tables.indices)
     collections = pa.StructArray.from_arrays(
-        [pa.array([named[one] for one in found.counts["table"].to_pylist()], pa.string()), sizes],
+        [places_of_rows, sizes],
         fields=[pa.field("data_collection", pa.string()), pa.field("event_count", pa.int64())],
     )
     total = np.append(0, np.cumsum(np.asarray(sizes, np.int64)))
@@ -139,6 +140,7 @@ def _values(recipe: Recipe, found: Transactions, at: Ints, is_end: Mask) -> dict
     }
 
 
+@lru_cache(maxsize=8)
 def places_of_tables(recipe: Recipe) -> dict[str, str]:
     """Return what transactions call the tables of a channel: their schemas and names in the source."""
     found = {}

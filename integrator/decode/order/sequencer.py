@@ -119,9 +119,10 @@ class Sequencer:
         streams = positions.streams
         if positions.closed:
             self._known[streams.names[0]] = ENDED
-        seen_alone, opened_alone = positions, dict(self._known)
-        if positions.follows is not None:
-            positions = self._led(positions)
+        given, known = positions, self._known
+        if given.follows is not None:
+            known = dict(known)
+            positions = self._led(given)
         self._check_form(positions, where)
         if not len(positions.rows):
             return Sequenced(positions.commit, positions.segment, positions.rows, positions.rows)
@@ -139,9 +140,8 @@ class Sequencer:
             placed = Sequenced(positions.commit, positions.segment, number, positions.given.left)
         if int((placed.rank + positions.rows).max()) > MAX_ROWS_IN_TRANSACTION:
             raise DataError(Fault(Place(where.file), f"a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows"))
-        if self._alone and seen_alone.follows is not None:
-            self._known = opened_alone
-            positions = seen_alone
+        if self._alone and given.follows is not None:
+            self._known, positions = known, given
         for name, part in zip(streams.names, trailing(positions), strict=True):
             self._known[name] = part.after(self.open(name)) if part.since_start and positions.counted else part
         self._ascending.extend(placed, positions.rows, where, streams)
