@@ -131,7 +131,7 @@ class Column:
 
     masked: its values are not sent as they are, and are in no log and no error. any_case: records may have its name in
     other case, for its database writes it in capitals, and the definition as its author did. default: what the database
-    has where an insert says nothing, where it is a constant; it is no part of what the column is.
+    has where an insert gives none, where it is a constant; it is no part of what the column is.
     """
 
     name: str

@@ -130,7 +130,7 @@ PROTOCOLS: dict[str, tuple[Option, ...]] = {
 def checked(found: Any, file: str) -> dict[str, Any]:
     """Return a configuration. Raises ConfigurationError with all that is wrong with it; no value of a secret is shown.
 
-    Options of destination-kafka may be left out: what they would say has a default. Those that are not known are for
+    Options of destination-kafka may be absent: each has a default. Those that are not known are for
     the import, which names each.
     """
     if not isinstance(found, Mapping):
@@ -164,15 +164,15 @@ def _wrong_values(options: tuple[Option, ...], given: Mapping[str, Any]) -> Iter
                 yield option.name, f"is needed: {option.description}"
             continue
         value = given[option.name]
-        said = "its value" if option.secret else shown(value)
+        named = "its value" if option.secret else shown(value)
         if option.kind == "boolean" and str(value).lower() not in ("true", "false"):
-            yield option.name, f"{said} is neither true nor false"
+            yield option.name, f"{named} is neither true nor false"
         if option.kind == "integer" and not str(value).lstrip("-").isdigit():
-            yield option.name, f"{said} is no whole number"
+            yield option.name, f"{named} is no whole number"
         if option.kind == "string" and not isinstance(value, str | int | float):
-            yield option.name, f"{said} is no text"
+            yield option.name, f"{named} is no text"
         if option.enum and str(value) not in option.enum:
-            yield option.name, f"{said} is none; accepted are {', '.join(option.enum)}"
+            yield option.name, f"{named} is none; accepted are {', '.join(option.enum)}"
 
 
 def read(file: str, secrets: Secrets) -> dict[str, Any]:

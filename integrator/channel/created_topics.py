@@ -103,7 +103,7 @@ def rule_of(creation: Creation, topic: str) -> TopicRule | None:
 
 
 def creation_of(given: CreateTopics | None) -> Creation:
-    """Return what Create_Topics says."""
+    """Return what Create_Topics asks for."""
     if isinstance(given, TopicCreation):
         return given.rules
     return given or ()

@@ -53,7 +53,7 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
     )
     Topic_Names: Literal["LITERAL", "AIRBYTE"] = Field(
         "LITERAL",
-        description="LITERAL: topics are called as their text says. AIRBYTE: as Airbyte's name transformer writes that "
+        description="LITERAL: topics have the text as their name. AIRBYTE: as Airbyte's name transformer writes that "
         "text, names in it among it: marks of letters go, a run of blanks is one underscore, and so is each other "
         "character but a-z A-Z 0-9 _; {hvr_schema} is empty where a table has no schema (extension).",
     )

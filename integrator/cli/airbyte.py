@@ -63,7 +63,7 @@ def check(config: Config) -> None:
 
 @app.command()
 def discover(config: Config) -> None:
-    """Say that there is nothing to discover: each stream has a topic of its own."""
+    """Report that there is nothing to discover: each stream has a topic of its own."""
     from integrator.airbyte import options
 
     with _messages(Secrets()):

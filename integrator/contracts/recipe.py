@@ -149,7 +149,7 @@ class Send:
 
 @dataclass(frozen=True)
 class TransactionTopic:
-    """The topic of messages that say where transactions begin and end, and what the registry calls their schemas."""
+    """The topic of messages about the begins and ends of transactions, and what the registry calls their schemas."""
 
     topic: str
     value_id: SchemaId | None = None
@@ -220,7 +220,7 @@ class Recipe:
 
     @cached_property
     def by_partition(self) -> bool:
-        """Whether there are messages that say to which partition they go."""
+        """Whether there are messages with a partition of their own."""
         return any(table.message_partition for table in self.tables)
 
     @cached_property

@@ -110,7 +110,7 @@ class Dialect:
     source, if not as the dialect. bare: the names of records that are none of rows, by which a file of nothing else is
     recognized. check: raises DataError for JSON lines, seen apart from those around them, whose envelopes or tables
     are wrong whatever comes before or after; it is not there where records mean nothing apart. transactions: see there.
-    in_transactions: whether its records say which transaction they are of, one after another.
+    in_transactions: whether its records name their transactions, one after another.
     waits: whether a JSON line is the first of two that are one change, so that a file must not end with it. finite:
     whether it has null for numbers that are none, or without end (NaN, Infinity). events_for: the envelope in which its
     records' events are messages as they came, see `contracts.whole_event`.

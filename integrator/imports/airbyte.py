@@ -63,7 +63,7 @@ def read(file: Path) -> Draft:
 
 
 def draft_of(options: Mapping[str, Any]) -> Draft:
-    """Return what the options of a configuration say."""
+    """Return what the options of a configuration mean for a channel."""
     found = dict(options)
     draft = Draft("airbyte", "a configuration of Airbyte's Kafka destination")
     draft.remarks.append("The messages of a source connector (airbyte … read), a file for each run.")

@@ -40,7 +40,9 @@ _MODES = {
 _DEFAULTS = {"adaptive", "precise", "bytes"}
 _MOST_NAME = 12
 _LOCATION = re.compile(r"[a-z][a-z0-9_]{0,11}")
-_ENVELOPE = "events are Debezium's but for what docs/formats.md says of envelopes; rows of a refresh are c there, not r"
+_ENVELOPE = (
+    "events are Debezium's but for what docs/formats.md lists for envelopes; rows of a refresh are c there, not r"
+)
 _TRANSACTIONS = (
     "a transaction's id is the beginning of {hvr_integ_seq}, transactions without rows that are sent have no messages, "
     "and their rows are numbered with gaps (docs/messages.md)"

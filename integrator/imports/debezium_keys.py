@@ -20,7 +20,7 @@ _CHANGE = "keys, and so partitions, differ from the connector's"
 _MAY_CHANGE = "the key's schema may be another than the connector's: then its number, and so the partition, changes"
 _NUMBERED = (
     "a key has the number of its schema: where the registry has one of the same columns and types under the subject, "
-    "that is taken; where not, keys, and so partitions, differ: integrator check --connect says which"
+    "that is taken; where not, keys, and so partitions, differ: integrator check --connect reports which"
 )
 _PRINTED = (Boolean, Integer)
 """Types whose text is the same in Java, in JSON and here."""

@@ -42,7 +42,7 @@ _UNIQUE = (
 
 @dataclass
 class Chain:
-    """What the transforms say of the whole channel. flat: rows without envelope.
+    """What the transforms set for the whole channel. flat: rows without envelope.
 
     names: by transform, the field that alone is the key, or the value (ExtractField), and what the schema of keys, or
     of values, is called (SetSchemaMetadata). deletes: whether flattened rows are sent of deletes. is_outbox: rows are

@@ -43,7 +43,7 @@ def _check_marks(scope: ChannelScope, source: Source, tables: Sequence[TableReci
     if dialect == "auto":
         report("Transaction_Topic", f"needs the dialect of the source by its name: dialect: {_IN_TRANSACTIONS}")
     elif not DIALECTS[dialect].in_transactions:
-        text = f"{dialect} does not say where transactions begin and end; {_IN_TRANSACTIONS} do: leave it out"
+        text = f"{dialect} does not mark where transactions begin and end; {_IN_TRANSACTIONS} do: leave it out"
         report("Transaction_Topic", text)
     elif not source.whole_transactions:
         report("Transaction_Topic", "the topics that are read divide transactions among partitions; leave it out")

@@ -13,7 +13,7 @@ from integrator.plan.parameters import ChannelScope
 from integrator.transform import sql
 
 _FORMATS = ("JSON", "PAYLOAD")
-"""JSON without a schema: nothing says beforehand which members an object has."""
+"""JSON without a schema: it is not known beforehand which members an object has."""
 
 
 def notes_of_events(scope: ChannelScope) -> Iterator[str]:

@@ -111,7 +111,7 @@ def _collected(reported: DataFrame) -> tuple[list[Report], list[bytes]]:
 def in_order(fragments: DataFrame, tasks: int, recipe: Recipe) -> DataFrame:
     """Bring all changes of a key, or of a topic whose messages have none, into one task, in source order (I3).
 
-    Where messages say to which partition they go, all changes of a partition come into one task, whatever their keys.
+    Where messages have partitions of their own, all changes of a partition come into one task, whatever their keys.
     """
     by = [f.col("topic")]
     if recipe.by_partition:

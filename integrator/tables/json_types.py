@@ -1,8 +1,8 @@
 """Airbyte's types of JSON schemas (docs.airbyte.com: supported data types) -> types of columns.
 
 An integer has 64 bits; a number, whose digits nothing limits, is an exact number as text. A moment has a zone unless
-its schema says otherwise, and a time of day with a zone is text. An object with properties is a struct, a list has
-items of one type; where a schema allows several types, further members, or numbers that no field of a struct has
+its schema declares it otherwise, and a time of day with a zone is text. An object with properties is a struct, a list
+has items of one type; where a schema allows several types, further members, or numbers that no field of a struct has
 exactly, the column is JSON text.
 """
 

@@ -210,7 +210,7 @@ def test_a_countdown_ends_a_transaction(tmp_path):
             "airbyte",
             TOPIC,
             "",
-            "airbyte does not say where transactions begin and end; hvr, wal2json, debezium, maxwell",
+            "airbyte does not mark where transactions begin and end; hvr, wal2json, debezium, maxwell",
         ),
         ("auto", TOPIC, "", "needs the dialect of the source by its name: dialect: hvr"),
         ("hvr", TOPIC, "  - {action: FileFormat, Csv: true}\n", "CSV has no such messages; use JSON"),

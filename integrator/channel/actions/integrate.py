@@ -47,7 +47,7 @@ class Integrate(InContext):
         None,
         "The topic, as a template; by default Kafka_Default_Topic.",
         example='"shop.{hvr_tbl_name}"',
-        differs="It may have columns and SQL, too: then rows say which topic they are for.",
+        differs="It may have columns and SQL, too: then the topic depends on the row.",
     )
     MessageKey: str | None = parameter(
         None,

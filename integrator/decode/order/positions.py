@@ -65,7 +65,7 @@ class Positions:
     ends: with which its transaction ends; None where the source does not say. closed: the transaction that was open
     ends before the first. marked: records that make no rows say what ends. form: in which form of the dialect the
     records are: a file has one. streams: which streams they are of. by_line: of each stream whether its positions are
-    by file and line, and cannot be compared with others. follows: records that say nothing of where they stand, which
+    by file and line, and cannot be compared with others. follows: records without a position, whose place
     is right after the record before; of `numbered` ones those that have none before them in the block.
     """
 

@@ -1,4 +1,4 @@
-"""Which transactions a block of records ends, for the messages that say so."""
+"""Which transactions a block of records ends, for the messages about their ends."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def limits(properties: dict[str, str], topics: Sequence[str]) -> dict[str, int]:
 
 
 def fitting(recipe: Recipe, topics: Sequence[str], of_rows: Sequence[str] = ()) -> Recipe:
-    """Return the recipe with batches that topics take, their limits, and what rows may say of them.
+    """Return the recipe with batches that topics take, their limits, and the topics and partitions that rows may name.
 
     topics: those of tables. of_rows: known to be there, and those that rows have named. Raises EnvironmentFault as
     `limits`.

@@ -150,7 +150,7 @@ class SliceFile(File):
             check_same(self.properties, [self.stream])
 
     def _before(self) -> Block | None:
-        """Return the record before the range, which only says what its first record repeats; None where it is gone."""
+        """Return the record before the range, which only shows what its first record repeats; None where it is gone."""
         wanted = replace(self.range, begin=max(self.range.begin - _BEFORE, 0), end=self.range.begin)
         found = list[Block]()
         with faults.explained(self._brokers), contextlib.closing(Consumer(self.properties)) as consumer:
