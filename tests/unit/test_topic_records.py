@@ -255,3 +255,18 @@ def test_however_a_topic_is_divided_its_tombstones_have_the_same_positions(seed,
         found, _ = fragments(made, [*before, one], reader)
         apart += [row["integ_seq"] for row in found]
     assert apart == [row[2] for row in whole]
+
+
+@pytest.mark.parametrize("key", KEYS_OF)
+@pytest.mark.parametrize("writer", ["an event", "a CloudEvent"])
+def test_a_tombstone_in_the_dead_letter_topic_has_its_key_and_deletes_when_it_is_replayed(writer, key, topic, tmp_path):
+    dialect, of = WRITERS[writer]
+    made = pure.recipe(tmp_path, ONE_TABLE, DELETES, dialect)
+    keys = [KEYS_OF[key].format(one).encode() for one in (1, 2)]
+    one, reader = topic([of("c", 1, 100).encode(), None, None], [*keys, None])
+    event_as_it_came, letter, keyless = reader.file(one).raw_lines(np.array([0, 1, 2]))
+    assert (event_as_it_came, keyless) == (of("c", 1, 100).encode(), b"null")
+    path = tmp_path / "letters.jsonl"
+    path.write_bytes(letter + b"\n")
+    table, _ = pure.fragments(made, path)
+    assert [(row["op"], json.loads(row["payload"])["id"]) for row in table.to_pylist()] == [(DELETED, 2)]

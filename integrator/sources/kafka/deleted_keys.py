@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import flat, mask
+from integrator.decode.dialects.record_keys import KEY, SCHEMA
 from integrator.decode.encodings import encoded
 from integrator.decode.encodings.encoded import EncodedLines, Encoding, Shape
 from integrator.decode.lines.lines import LeftOut, Lines, RecordKeys
@@ -73,12 +74,21 @@ def _deleted(deletes: Callable[[Lines], Mask], lines: Lines) -> Mask:
         return np.concatenate([_deleted(deletes, lines.take(part)) for part in (at[:half], at[half:])])
 
 
+def line_with_key(block: Block, at: int, encoding: Encoding) -> bytes:
+    """Return the line of a record without a value, with its key, which a file may have as well; null without a key."""
+    keys = taken(keys_of(block), np.array([at]))
+    if keys.null[0]:
+        return b"null"
+    made = encoded.lines_of(keys, encoding, Shape(SCHEMA, KEY, always=True), encoding.ids_of(keys))
+    return bytes(made.data[:-1]) if not made.wrong else b"null"
+
+
 def with_keys(made: EncodedLines, block: Block, at: Ints, member: str, encoding: Encoding, topic: str) -> EncodedLines:
     """Return the lines of a block, with the keys of the records at some places. Raises SchemasFound."""
     keys = taken(keys_of(block), at)
     ids = encoding.ids_of(keys)
     check_known(encoding, ids, topic, "key")
-    own = encoded.lines_of(keys, encoding, Shape("schema", member, always=True), ids)
+    own = encoded.lines_of(keys, encoding, Shape(SCHEMA, member, always=True), ids)
     order = np.arange(len(block))
     order[at] = len(block) + np.arange(len(at))
     data, offsets = flat(pa.concat_arrays([array_of(made), array_of(own)]).take(pa.array(order)))

@@ -26,6 +26,7 @@ from integrator.librdkafka.consumer import Consumer
 from integrator.librdkafka.fetching import Range, ReadFault
 from integrator.sources.kafka import faults
 from integrator.sources.kafka.block_lines import TopicEncoding, Wanted, begin_of, block_lines
+from integrator.sources.kafka.deleted_keys import line_with_key
 from integrator.sources.kafka.ranges import Stream
 
 _FIRST = 100
@@ -89,7 +90,7 @@ class SliceFile(File):
             before = block.record(len(block) - 1)
 
     def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
-        """Yield values as they came: those at these offsets, which ascend.
+        """Yield values as they came: those at these offsets, which ascend. Where there is none, the key stands for it.
 
         They are read by a consumer of their own: another thread may read the next slice now.
         """
@@ -99,9 +100,10 @@ class SliceFile(File):
             if self.records is None:
                 consumer = held.enter_context(contextlib.closing(Consumer(self.properties)))
             for block in self._blocks(consumer, replace(self.range, begin=first, end=last + 1)):
-                data, ends = block.values.tobytes(), block.ends.tolist()
+                data, ends, nulls = block.values.tobytes(), block.ends.tolist(), block.nulls
                 for at in np.flatnonzero(np.isin(block.offsets, numbers)).tolist():
-                    yield data[ends[at] : ends[at + 1] - 1]
+                    is_null = bool(nulls[at])
+                    yield line_with_key(block, at, self.encoding.keys) if is_null else data[ends[at] : ends[at + 1] - 1]
 
     def places_of(self, line: Ints) -> pa.Array:
         """Return the offsets, as positions of records whose source gives none, as 20 hex digits."""
