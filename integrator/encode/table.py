@@ -74,12 +74,13 @@ class TableEncoder:
                 raise oversize.found(changes, oversize.place_of(changes, int(order[over[0]])), self._recipe, sought)
             if not len(over) or not policy.skeleton:
                 break
-            found = dict(zip(order[over].tolist(), sizes.tolist(), strict=True))
+            found = dict(zip(order[over].tolist(), oversize.oversized(fragments, over, sizes), strict=True))
             changes = oversize.skeletons(changes, found, self._recipe, self._channel)
             cut.update(found)
         if len(over) and not policy.dead_letters:
             at = oversize.place_of(changes, int(order[over[0]]))
-            raise oversize.refuse(changes, at, self._recipe, int(sizes[0]), self._channel)
+            [first] = oversize.oversized(fragments, over[:1], sizes[:1])
+            raise oversize.refuse(changes, at, self._recipe, first, self._channel)
         if len(over):
             fragments, order = oversize.dead_letters(fragments, order, over, changes, self._framing, self._channel)
         counters.add(counted)

@@ -193,9 +193,9 @@ def test_of_rows_with_one_position_each_is_cut_and_named(policy, topics, tmp_pat
 NONE = ", Kafka_Message_Compress: NONE"
 
 
-def of_small_topics(directory, kafka="", limits=(("t", 2000),), fmt="Json: true, JsonMode: ROW_FRAGMENTS"):
+def of_small_topics(directory, kafka="", limits=(("t", 2000),), fmt="Json: true, JsonMode: ROW_FRAGMENTS", more=""):
     """A recipe as it is where the brokers have topics that take smaller messages than the channel sends."""
-    made = pure.recipe(directory, DDL, f"  - {{action: FileFormat, {fmt}}}\n{TIMEKEY}", kafka=kafka)
+    made = pure.recipe(directory, DDL, f"  - {{action: FileFormat, {fmt}}}\n{TIMEKEY}{more}", kafka=kafka)
     return dataclasses.replace(made, messages=dataclasses.replace(made.messages, limits=limits))
 
 
@@ -241,6 +241,16 @@ def test_what_is_done_with_oversized_rows_is_done_with_those_above_their_topics_
     for part in parts:  # the dead letter topic has a limit, too
         size = len(part.value) + len(part.key or b"") + header_size(list(part.headers.items())) + RECORD_OVERHEAD
         assert size <= 9000
+
+
+def test_the_limit_is_that_of_the_topic_that_the_row_names(tmp_path):
+    path = pure.hvr(tmp_path, *ROWS)
+    limits = (("s2", 2000),)  # of the large row's topic
+    of_rows = "  - {action: Capture, NoTruncate: true}\n  - {action: Integrate, Topic: 's{k}'}\n"
+    with pytest.raises(pure.IntegratorError, match=r"the topic s2 takes up to 2000 \(max.message.bytes\), and HVR_"):
+        pure.messages(of_small_topics(tmp_path, NONE, limits, more=of_rows), path)
+    sent = pure.messages(of_small_topics(tmp_path, NONE + SKELETON, limits, more=of_rows), path)
+    assert [(m.topic, "large" in json.loads(m.value)) for m in sent] == [("s1", True), ("s2", False), ("s3", True)]
 
 
 @pytest.mark.parametrize("mode", ["TRANSACTION", "THRESHOLD"])

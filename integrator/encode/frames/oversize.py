@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -99,10 +100,23 @@ def _of_message(fragments: pa.RecordBatch, framing: Framing, sought: Sought) -> 
     return at[[place for place in found.tolist() if zlib.crc32(values[place].as_py() or b"") == sought.digest][:1]]
 
 
-def refuse(changes: ChangeBatch, at: int, recipe: TableRecipe, size: int, channel: Recipe) -> DataError:
-    """Return the error for a row whose message has `size` bytes."""
-    messages, ours, topic = channel.messages, channel.messages.max_bytes, channel.by_name[changes.table_of(at)].topic
-    limit = messages.limit_of(topic)
+class Oversized(NamedTuple):
+    """The bytes of a message that is above the limit, and the topic that it is for."""
+
+    size: int
+    topic: str
+
+
+def oversized(fragments: pa.RecordBatch, over: Ints, sizes: Ints) -> list[Oversized]:
+    """Return what the messages of rows at some places are."""
+    topics = fragments["topic"].take(pa.array(over)).to_pylist()
+    return [Oversized(size, topic) for size, topic in zip(sizes.tolist(), topics, strict=True)]
+
+
+def refuse(changes: ChangeBatch, at: int, recipe: TableRecipe, message: Oversized, channel: Recipe) -> DataError:
+    """Return the error for a row whose message is too large."""
+    ours, (size, topic) = channel.messages.max_bytes, message
+    limit = channel.messages.limit_of(topic)
     if size > ours or limit == ours:
         why = f"the message has {size:,} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {ours}"
         where = "here, in the topic (max.message.bytes)"
@@ -149,8 +163,8 @@ def _largest(changes: ChangeBatch, at: int) -> str:
     return ", ".join(f"{name} ({counted(size, 'byte')})" for name, size in named) or "none of text or bytes"
 
 
-def skeletons(changes: ChangeBatch, over: dict[int, int], recipe: TableRecipe, channel: Recipe) -> ChangeBatch:
-    """Return the change rows in which those over the limit (sizes by order) leave their largest values out.
+def skeletons(changes: ChangeBatch, over: dict[int, Oversized], recipe: TableRecipe, channel: Recipe) -> ChangeBatch:
+    """Return the change rows in which those over the limit (by their order) leave their largest values out.
 
     Such a value is as a missing one in the message, but expressions still see it. Where the two images of an
     update share a row of the message, both leave it out. Raises DataError where nothing can be left out.
@@ -161,10 +175,10 @@ def skeletons(changes: ChangeBatch, over: dict[int, int], recipe: TableRecipe, c
         if channel.messages.layout.envelope or channel.messages.layout.before
         else np.zeros(len(changes), bool)
     )
-    for order, size in over.items():
+    for order, message in over.items():
         at = place_of(changes, order)
         rows = [at - 1, at] if at and shared[at - 1] else [at, at + 1] if shared[at] else [at]
-        excess, found = size - channel.messages.limit_of(channel.by_name[changes.table_of(at)].topic), False
+        excess, found = message.size - channel.messages.limit_of(message.topic), False
         sizes = (item for row in rows for item in _sizes(changes, row, recipe.key))
         for name, freed in sorted(sizes, key=lambda item: -item[1]):
             if excess <= 0 or not freed:
@@ -172,7 +186,7 @@ def skeletons(changes: ChangeBatch, over: dict[int, int], recipe: TableRecipe, c
             gone.setdefault(name, []).extend(rows)
             excess, found = excess - freed, True
         if not found:
-            raise refuse(changes, at, recipe, size, channel)
+            raise refuse(changes, at, recipe, message, channel)
     left_out = dict(changes.one.left_out)
     for name, places in gone.items():
         without = left_out.get(name, np.zeros(len(changes), bool)).copy()
