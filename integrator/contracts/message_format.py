@@ -90,8 +90,8 @@ class MessageFormat:
     """How rows are laid out in messages, for all tables: a name in formats.FORMATS and how it is to write.
 
     envelope: a name in envelopes.ENVELOPES, or empty. before: what stands before the names of old values, where the two
-    images of an update are one row; before_changed: only values that changed have an old one. alone: the field whose
-    value is the message, where one is.
+    images of an update are one row; before_changed: only values that changed have an old one. single_value: the field
+    whose value is the message, where one is.
     """
 
     format: str = "SCHEMA_PAYLOAD"
@@ -99,7 +99,7 @@ class MessageFormat:
     envelope: str = ""
     before: str = ""
     before_changed: bool = False
-    alone: str = ""
+    single_value: str = ""
     bundling: Bundling = field(default_factory=Bundling)
 
 

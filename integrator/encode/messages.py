@@ -44,8 +44,8 @@ def old_fields(table: TableRecipe, layout: MessageFormat) -> tuple[Field, ...]:
 def columns(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> tuple[Column, ...]:
     """Return the columns of a message of this shape."""
     layout = recipe.messages.layout
-    if layout.alone:
-        return tuple(field.as_column(nullable=True) for field in table.fields if field.name == layout.alone)
+    if layout.single_value:
+        return tuple(field.as_column(nullable=True) for field in table.fields if field.name == layout.single_value)
     if layout.envelope:
         return ENVELOPES[layout.envelope].columns(table, recipe.messages.channel)
     by_shape = format_of(layout).missing == "shape"

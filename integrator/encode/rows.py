@@ -91,8 +91,8 @@ class RowMaker:
             return changes, columns, self._merged(changes, columns, counters)
         every = np.arange(len(changes))
         retired = np.where(mask(pc.is_in(changes.op, pa.array(TOMBSTONED, pa.int8()))), every, -1)
-        alone = self._layout.alone
-        missing = {name: gone for name, gone in columns.missing.items() if not alone or name == alone}
+        single = self._layout.single_value
+        missing = {name: gone for name, gone in columns.missing.items() if not single or name == single}
         made = Rows(columns.values, missing, columns.truncate, every, changes.op, every, retired)
         return changes, columns, made
 

@@ -72,7 +72,7 @@ def recipe_of(recipe: Recipe) -> Recipe:
     """Return the recipe of the messages of a channel's transactions."""
     topic = recipe.transactions or TransactionTopic("")
     package = RECORD if messages.format_of(recipe.messages.layout).record_refusal(RECORD) is None else _SIMPLE
-    layout = replace(recipe.messages.layout, envelope="", before="", alone="", bundling=Bundling())
+    layout = replace(recipe.messages.layout, envelope="", before="", single_value="", bundling=Bundling())
     table = TableRecipe(
         table=Table(NAME, NAME, None, _COLUMNS, ("id",)),
         topic=topic.topic,

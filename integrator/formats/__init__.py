@@ -12,10 +12,10 @@ from integrator.formats import (
     csv_text,
     hvr_xml,
     json_schema,
-    lone,
     parquet_file,
     plain_json,
     protobuf,
+    single_value,
 )
 from integrator.formats.contract import Format
 
@@ -28,8 +28,8 @@ FORMATS: dict[str, Format] = {
     "XML": hvr_xml.FORMAT,
     "AVRO_FILE": avro_file.FORMAT,
     "PARQUET": parquet_file.FORMAT,
-    "TEXT": lone.TEXT,
-    "BYTES": lone.BYTES,
+    "TEXT": single_value.TEXT,
+    "BYTES": single_value.BYTES,
     "REGISTRY_AVRO": avro.FORMAT,
     "REGISTRY_JSON": json_schema.FORMAT,
     "REGISTRY_PROTOBUF": protobuf.FORMAT,

@@ -73,7 +73,7 @@ def layout_of(
         envelope=envelope,
         before=given.values.BeforeUpdateColumns or "",
         before_changed=given.values.BeforeUpdateColumnsWhenChanged,
-        alone={"Text": TEXT_FIELD, "Bytes": given.values.Bytes or ""}.get(kind, ""),
+        single_value={"Text": TEXT_FIELD, "Bytes": given.values.Bytes or ""}.get(kind, ""),
         bundling=bundling_of(location, max_bytes, at_location),
     )
     check_format(layout, at_location)

@@ -17,7 +17,6 @@ from integrator.errors import Reason
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.names import meant
-from integrator.plan.alone import with_alone
 from integrator.plan.capture import TableParameters, capture_of
 from integrator.plan.fields import Rules, fields_of
 from integrator.plan.identity import in_database
@@ -27,6 +26,7 @@ from integrator.plan.message_place import outbox_of, partition_of, timestamp_of
 from integrator.plan.parameters import ChannelScope, ColumnParameters, TableScope
 from integrator.plan.record_names import check_record_names, record_name
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
+from integrator.plan.single_value import with_single_value
 from integrator.plan.tombstones import Keys, tombstones_of
 from integrator.plan.topic import topic_of
 from integrator.plan.whole_event import has_whole_events, with_whole_events
@@ -40,7 +40,7 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     table = replace(definition, schema=given.kafka.properties.values.Schema or definition.schema)
     coercion = _coercion(given)
     own = fields_of(table, given.kafka.columns, _rules(given, coercion), scope)
-    fields = with_alone(given, table, own, _style(given.kafka.columns))
+    fields = with_single_value(given, table, own, _style(given.kafka.columns))
     keys = _keys_of(given, table, fields)
     strategies |= _strategies(given, keys.key.serializer)
     made = _recipe(given, keys, coercion)

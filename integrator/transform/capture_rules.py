@@ -48,7 +48,7 @@ def captured(
     computed = {name: _computed(context, name, parts, recipe) for name, parts in rules.expressions}
     here = _here(context, rules, channel)
     kept = ~_ignored(context, rules)
-    meant = _meant(context, "CaptureCondition", rules.condition) if rules.condition is not None else None
+    meant = _evaluated(context, "CaptureCondition", rules.condition) if rules.condition is not None else None
     changes = _texts(_named(changes, recipe, computed), rules, recipe.table.name, counters)
     if here is not None:
         counters.skipped(NOT_ADDRESSED, int((~here).sum()))
@@ -117,14 +117,14 @@ def _ignored(context: EvaluationContext, rules: CaptureRecipe) -> Mask:
     old = context.changes.is_before_image
     ignored = np.zeros(len(op), bool)
     if rules.ignored is not None:
-        ignored |= _meant(context, "IgnoreCondition", rules.ignored)[0]
+        ignored |= _evaluated(context, "IgnoreCondition", rules.ignored)[0]
     if rules.ignored_updates is not None:
-        of_update = _meant(context, "IgnoreUpdateCondition", rules.ignored_updates)[0]
+        of_update = _evaluated(context, "IgnoreUpdateCondition", rules.ignored_updates)[0]
         ignored |= of_update & (op == UPDATE)
     return np.asarray(np.where(old, np.append(ignored[1:], False), ignored) & (op != TRUNCATE), np.bool_)
 
 
-def _meant(context: EvaluationContext, parameter: str, condition: Sql) -> tuple[Mask, Mask]:
+def _evaluated(context: EvaluationContext, parameter: str, condition: Sql) -> tuple[Mask, Mask]:
     """Return for which rows a condition is true, and for which that is known: nothing that it asks for is missing.
 
     A value that the after image of an update leaves out is unchanged, and so the before image's.

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.parts import connect, java
-from tests.unit.test_lone_values import NONE, ONE, PHOTO, sent, values
+from tests.unit.test_single_values import NONE, ONE, PHOTO, sent, values
 
 TYPED = {"{id}": ["int32", None, "1"], "{v}": ["string", None, ONE["v"]], "{n}": ["bytes", "org.apache.kafka.connect.data.Decimal", "1.50"],
          "{photo}": ["bytes", None, PHOTO.hex()], "{hvr_op}": ["int32", None, "1"]}  # fmt: skip

@@ -19,7 +19,7 @@ from integrator.schema import Table
 _NO_VALUE = "where {} is null, a message of table {} has no value: in a compacted topic, that deletes its key"
 
 
-def with_alone(given: TableScope, table: Table, fields: tuple[Field, ...], style: str) -> tuple[Field, ...]:
+def with_single_value(given: TableScope, table: Table, fields: tuple[Field, ...], style: str) -> tuple[Field, ...]:
     """Return the fields, with that of the messages' text among them; what cannot be a message is reported.
 
     Where the style sends no rows of deletes, no text is made of them: their tombstones may have the key alone.
