@@ -89,3 +89,16 @@ def test_the_fingerprint_knows_of_tolerance_what_changes_messages(after, before,
     recipe = pure.tables(tmp_path, DDL, [])
     made = [dataclasses.replace(recipe, tolerance=one).fingerprint for one in (before, after)]
     assert (made[0] != made[1]) == others
+
+
+def test_a_damaged_mark_is_none_that_the_journal_is_kept_for(tmp_path):
+    """No cycle can be gone back to by it, and the channel does not need it: it goes on."""
+    state, _, checkpoint = marked(tmp_path, deferred=False)
+    for number in (1, 2):
+        after = dataclasses.replace(checkpoint, ordinal=number + 1)
+        state.mark(Cycle(number, 1, 1, 1, 1, None, {}, {}, after), "recipe")
+    assert state.compactable() == 1
+    (state.path / "synced" / "0.json").write_bytes(b"")
+    assert state.compactable() == 2
+    (state.path / "synced" / "1.json").write_bytes(b"")
+    assert state.compactable() == 0

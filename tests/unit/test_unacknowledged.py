@@ -3,7 +3,7 @@
 import pytest
 
 from integrator.deliver.kafka import unacknowledged
-from integrator.deliver.kafka.unacknowledged import TIMED_OUT, Reasons
+from integrator.deliver.kafka.unacknowledged import UNEXPLAINED, Reasons
 from integrator.errors import DeliveryError, EnvironmentFault
 
 
@@ -21,7 +21,7 @@ def looked(monkeypatch):
     return clock, looks
 
 
-def why(reasons, text=f"orders: {TIMED_OUT}"):
+def why(reasons, text=f"orders: {UNEXPLAINED[0]}"):
     return str(reasons.explained(DeliveryError(text))).partition(" Why: ")[2]
 
 
@@ -48,3 +48,8 @@ def test_after_a_delivery_that_did_not_fail_the_reason_is_looked_up_anew(looked)
 def test_what_failed_at_once_is_not_looked_into(looked):
     assert why(Reasons({}, ["orders"]), "orders: _MSG_SIZE_TOO_LARGE") == ""
     assert looked[1] == []
+
+
+@pytest.mark.parametrize("name", UNEXPLAINED)
+def test_a_topic_that_is_gone_is_looked_into_whatever_librdkafka_calls_it(name, looked):
+    assert why(Reasons({}, ["orders"]), f"cycle 5: orders [1]: Local: ... ({name}); not synced") == "reason 1"

@@ -1,4 +1,4 @@
-"""Why messages were not acknowledged: a look at the topics, for librdkafka reports only that time has passed."""
+"""Why messages were not acknowledged: a look at the topics, for librdkafka reports only that it could not send."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from integrator.deliver.kafka.topics import TIMEOUT_S, connected
 from integrator.errors import DeliveryError, EnvironmentFault
 from integrator.names.numbers import counted
 
-TIMED_OUT = "_MSG_TIMED_OUT"
-"""librdkafka's name of the error, which is in the text of a failed delivery."""
+UNEXPLAINED = ("_MSG_TIMED_OUT", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART")
+"""librdkafka's names of errors behind which the topics' state is, which are in the text of a failed delivery."""
 _SHOWN = 3
 _LOOK_S, _KEPT_S = 3.0, 60.0
 _LEAST = "min.insync.replicas"
@@ -33,8 +33,8 @@ class Reasons:
         self._found, self._at = "", float("-inf")
 
     def explained(self, error: DeliveryError) -> DeliveryError:
-        """Return a failed delivery with what keeps messages from the topics, where time has passed; else as it is."""
-        if TIMED_OUT not in str(error):
+        """Return a failed delivery with what keeps messages from the topics, where no broker refused them."""
+        if not any(name in str(error) for name in UNEXPLAINED):
             return error
         now = time.monotonic()
         age = now - self._at

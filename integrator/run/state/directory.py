@@ -28,6 +28,7 @@ synced/N.held   the rows that wait for the rest of their transaction, where ther
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -35,13 +36,13 @@ import re
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from integrator import durable
 from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.sender_lock import SENDERS, wait_for_senders
+from integrator.durable import Damaged
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command, shown
 from integrator.run.state import mounts
 from integrator.run.state.marks import CycleMark, CycleMarks
@@ -154,7 +155,7 @@ class State:
         """Wait until no task is sending for this channel. Raises EnvironmentFault after `wait_s` seconds."""
         wait_for_senders(self.path / SENDERS, wait_s)
 
-    @contextmanager
+    @contextlib.contextmanager
     def integrating(self, wait_s: float = 60.0) -> Iterator[None]:
         """Hold what says that rows are sent: by a running stream, or by a refresh; never by both.
 
@@ -258,11 +259,14 @@ class State:
         return last.last_slice if last else 0
 
     def compactable(self) -> int:
-        """Return how many slices no kept cycle can need again: it can be gone back to the first one, not before it."""
-        cycles = self.marks.cycles()
-        if len(cycles) < 2:  # Spark may ask for the files of the last one again
-            return 0
-        return self.marks.read(cycles[0]).last_slice
+        """Return how many slices no kept cycle can need again: it can be gone back to the first one, not before it.
+
+        A damaged mark is none that can be gone back to. Spark may ask for the slices of the last cycle again.
+        """
+        for cycle in self.marks.cycles()[:-1]:
+            with contextlib.suppress(Damaged):
+                return self.marks.read(cycle).last_slice
+        return 0
 
     def checkpoint(self, cycle: int, made_by: str = "") -> Checkpoint:
         """Return where `cycle` begins: where the cycle before it ended. Raises Damaged if that is lost.

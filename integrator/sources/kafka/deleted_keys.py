@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -75,12 +76,20 @@ def _deleted(deletes: Callable[[Lines], Mask], lines: Lines) -> Mask:
 
 
 def line_with_key(block: Block, at: int, encoding: Encoding) -> bytes:
-    """Return the line of a record without a value, with its key, which a file may have as well; null without a key."""
+    """Return the line of a record without a value, with its key, which a file may have as well.
+
+    It is null where no line can have the key: there is none, it is damaged, or it is text that is no JSON.
+    """
     keys = taken(keys_of(block), np.array([at]))
     if keys.null[0]:
         return b"null"
     made = encoded.lines_of(keys, encoding, Shape(SCHEMA, KEY, always=True), encoding.ids_of(keys))
-    return bytes(made.data[:-1]) if not made.wrong else b"null"
+    line = bytes(made.data[:-1])
+    try:
+        json.loads(line)
+    except ValueError:
+        return b"null"
+    return line
 
 
 def with_keys(made: EncodedLines, block: Block, at: Ints, member: str, encoding: Encoding, topic: str) -> EncodedLines:
