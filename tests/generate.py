@@ -18,7 +18,7 @@ from integrator import errors, schema
 from integrator.channel import base, created_topics, locations, model, monitor, sources, tolerance, topics
 from integrator.contracts.message_format import Options
 from integrator.contracts.operations import STYLES
-from integrator.decode.dialects import DIALECTS
+from integrator.decode.dialects import CHOSEN
 from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.formats import FORMATS
 from integrator.monitor.metrics import Metrics
@@ -135,7 +135,7 @@ def _here(ours: str) -> str:
 def _add_words(definition: dict[str, Any]) -> None:
     """Add the words that a key may have to its definition, where the model leaves them to what stands above it."""
     if "dialect" in definition.get("properties", {}):
-        definition["properties"]["dialect"]["enum"] = list(DIALECTS)
+        definition["properties"]["dialect"]["enum"] = list(CHOSEN)
 
 
 def _model(title: str, kind: type[base.Model]) -> str:

@@ -19,7 +19,7 @@ from integrator.airbyte.lines import FILE, Passed, Records, classified
 from integrator.airbyte.states import States
 from integrator.errors import Defect, EnvironmentFault, Fault, IntegratorError, Place, PublicDataError
 from integrator.sources.contract import Feed
-from integrator.sources.sockets.spool import PATTERN, Spool, number_of
+from integrator.sources.spool import PATTERN, Spool, number_of
 
 SEGMENT_BYTES = 8 * 1024 * 1024
 _BLOCK_BYTES = 4 * 1024 * 1024

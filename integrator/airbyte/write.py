@@ -24,7 +24,7 @@ from integrator.plan import Plan
 from integrator.run import daemon
 from integrator.sources.contract import Feed, Opening
 from integrator.sources.files.source import Files
-from integrator.sources.sockets.spool import Segments, segments
+from integrator.sources.spool import Segments, segments
 
 
 @dataclass(frozen=True)

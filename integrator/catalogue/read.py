@@ -6,9 +6,10 @@ import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from integrator.catalogue import mysql, postgres
+from integrator.catalogue import mysql
 from integrator.catalogue.connection import Connection, Database, connected
 from integrator.errors import ConfigurationError
+from integrator.tables import postgres_catalogue
 
 Name = tuple[str, str]
 """A table's schema, which is MySQL's database, and its name."""
@@ -26,7 +27,7 @@ class _Kind:
 
 _MYSQL = _Kind("mysql", mysql.NAMES, mysql.definitions, mysql.CURRENT)
 KINDS = {
-    "postgresql": _Kind("postgres", postgres.NAMES, postgres.definitions),
+    "postgresql": _Kind("postgres", postgres_catalogue.NAMES, postgres_catalogue.definitions),
     "mariadb": _MYSQL,
     "mysql": _MYSQL,
 }

@@ -14,6 +14,7 @@ from integrator.channel.access import KafkaAccess, RegistryConnection, RegistryL
 from integrator.channel.base import Counted, Group
 from integrator.channel.brokers import BROKERS, Brokers
 from integrator.channel.created_topics import CreateTopics
+from integrator.channel.databases import PostgresLocation
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.channel.topics import TopicsLocation
 
@@ -148,5 +149,6 @@ _Kafka = Annotated[
     Discriminator(lambda given: kafka_model(given).__name__),
 ]
 Location = Annotated[
-    FilesLocation | SocketLocation | SnapshotLocation | JdbcLocation | _Kafka, Field(discriminator="class_")
+    FilesLocation | SocketLocation | PostgresLocation | SnapshotLocation | JdbcLocation | _Kafka,
+    Field(discriminator="class_"),
 ]

@@ -46,8 +46,8 @@ def progress_of(context: typer.Context, channel: str) -> Progress:
     """Return which channel a file has, and where its progress is; no secret that the channel asks for need be there."""
     from integrator.channel import load
     from integrator.channel.secret import Secrets
-    from integrator.decode.dialects import DIALECTS
+    from integrator.decode.dialects import CHOSEN
 
     secrets = Secrets()
     context.obj.append(secrets)
-    return load.progress_of(channel, secrets, tuple(DIALECTS))
+    return load.progress_of(channel, secrets, CHOSEN)

@@ -17,7 +17,7 @@ from integrator.channel.secret import REFERENCE, Secrets
 from integrator.channel.topics import TopicsLocation, is_read
 from integrator.cli.first_channel import Source, name_of
 from integrator.cli.templates import NO_ACCESS, PRODUCTION_RULES, RULES, Template
-from integrator.decode.dialects import DIALECTS
+from integrator.decode.dialects import CHOSEN
 from integrator.errors import ConfigurationError, Reason
 from integrator.imports import connect_file, registry_access
 from integrator.imports.draft import PROPERTY, Draft, flow
@@ -126,7 +126,7 @@ def _access(asked: Asked) -> Draft:
 def _checked(given: Mapping[str, Any], draft: Draft, channel: Path, known: Topics | None = None) -> Topics:
     """Return topics as a source. Raises ConfigurationError for what cannot be."""
     resolved = {key: _resolved(value, draft.secrets) for key, value in given.items()}
-    context = {"dialects": tuple(DIALECTS), DIRECTORY: directory_of(str(channel))}
+    context = {"dialects": CHOSEN, DIRECTORY: directory_of(str(channel))}
     try:
         location = TopicsLocation.model_validate(resolved, context=context)
     except ValidationError as error:

@@ -29,7 +29,7 @@ from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
 from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Messages, Read, Recipe, Send, TransactionTopic
-from integrator.decode.dialects import DIALECTS
+from integrator.decode.dialects import CHOSEN
 from integrator.errors import SchemasFound
 from integrator.plan.asked import check_source
 from integrator.plan.bundling import check_tables, oversized_of
@@ -78,7 +78,7 @@ def build(
     `timezone` is the IANA name of the zone that `%[localtime]` means. refreshing: the plan is to refresh tables, not to
     integrate changes. client: looks at the properties of the producer.
     """
-    loaded = loading.load(file, run or RunOptions(), tuple(DIALECTS))
+    loaded = loading.load(file, run or RunOptions(), CHOSEN)
     channel, problems = loaded.channel, Problems(loaded.source, loaded.removed)
     problems.extend(loaded.problems)
     changes = with_properties(channel, known_sources(channel), problems, client)

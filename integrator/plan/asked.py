@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.decode.dialects import DIALECTS
+from integrator.decode.dialects import CHOSEN, DIALECTS
 from integrator.encode.transactions import SERIALIZERS
 from integrator.expressions.parts import depends_on
 from integrator.plan.ends import AnySource, adds_columns
@@ -54,7 +54,7 @@ def _check_marks(scope: ChannelScope, source: Source, tables: Sequence[TableReci
         report("Transaction_Topic", f"{topic} is a topic of a table too; transactions need one of their own")
 
 
-_IN_TRANSACTIONS = ", ".join(name for name, dialect in DIALECTS.items() if dialect.in_transactions)
+_IN_TRANSACTIONS = ", ".join(name for name in CHOSEN if DIALECTS[name].in_transactions)
 
 
 def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import EnvironmentFault, Found
+from integrator.errors import EnvironmentFault, Found, IntegratorError
 from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
@@ -62,7 +62,7 @@ class Job:
         self._compaction = JournalCompaction(self.state, self._feed, plan.channel)
         self._restarts = Restarts(plan.restart, self.state.last_slice)
         self._jvms_lock: object = None
-        self._begun = False
+        self._begun = self._receiving = False
 
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
@@ -98,6 +98,7 @@ class Job:
         if once and (reason := self.state.suspended) is not None:
             raise EnvironmentFault(f"channel {self.plan.channel} is suspended: {reason}; resume it first")
         if not once and not begun:
+            self._receiving = True
             self._feed.start(self.state.last_slice())
         starts = itertools.count(int(begun))
         run_with_restarts(
@@ -161,6 +162,8 @@ class Job:
                 if not self._hold(held):
                     return
                 try:
+                    if once and not self._receiving:
+                        self._feed.catch_up(self.state.last_slice())
                     self._run(spark, once=once)
                     adding = False
                 except Found as found:
@@ -232,7 +235,12 @@ class Job:
         renewing: another stream follows, for which the journal is renewed. Raises what the query failed with.
         """
         ending, overdue = False, progress.Overdue(self.plan.channel)
+        failed: IntegratorError | None = None
         while query.isActive and not (ending := self._ending() or (renewing and self._compaction.is_due())):
+            failed = self._feed.failure()
+            if failed is not None:
+                ending = True
+                break
             self.heart.beat("resting" if retries.resting.is_set() else "integrating")
             overdue.look(gate.seconds)
             steps.look(query)
@@ -241,6 +249,8 @@ class Job:
             gate.end_between_cycles(query, Path(self.state.spark_checkpoint), lambda: self.heart.beat("integrating"))
         gate.raise_failure(query)
         steps.look(query)
+        if failed is not None:
+            raise failed
 
     def _note_refreshed(self) -> None:
         """Have the recipe know which tables were refreshed, and as of when, where positions tell what comes after."""

@@ -15,7 +15,7 @@ from integrator.channel.problems import Report
 from integrator.channel.sources import SourceLocation
 from integrator.contracts.recipe import Recipe
 from integrator.decode.contract import File
-from integrator.errors import SchemasFound
+from integrator.errors import IntegratorError, SchemasFound
 from integrator.schema import Table
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice, SliceListing, TaskSlice
@@ -70,6 +70,12 @@ class Feed:
 
     def start(self, synced: int) -> None:
         """Start; `synced` is the ordinal of the last slice that is in a synced cycle. Called once, by a daemon only."""
+
+    def catch_up(self, synced: int) -> None:
+        """Receive what there is now, for a run that ends; `synced` is as of `start`. Called instead of it."""
+
+    def failure(self) -> IntegratorError | None:
+        """Return why nothing is received any more, where somebody must act; None while all is well."""
 
     def synced(self, last: int) -> None:
         """Take note of a synced cycle, which ends with the slice `last` (I1): what was read may be given up."""

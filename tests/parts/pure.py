@@ -22,7 +22,7 @@ from integrator.plan import build
 from integrator.run.passes.first_pass import first_pass
 from integrator.sources.files.reader import FileReader, slice_of
 from integrator.sources.slices import rows_of
-from integrator.sources.sockets.spool import segments
+from integrator.sources.spool import segments
 
 LONGEST_ERROR = 2000  # characters
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)

@@ -6,7 +6,7 @@ import socket
 from integrator.sources.sockets.endpoint import Endpoint, Limits
 from integrator.sources.sockets.line_gate import LineGate
 from integrator.sources.sockets.receiver import Receiver
-from integrator.sources.sockets.spool import Spool
+from integrator.sources.spool import Spool
 from tests.parts.waiting import PATIENCE_S, until
 
 

@@ -13,7 +13,7 @@ from integrator.run.state.directory import State
 from integrator.run.state.sync import Cycle
 from integrator.sources import slices
 from integrator.sources.journal.journal import Journal
-from integrator.sources.sockets.spool import Spool
+from integrator.sources.spool import Spool
 
 
 @pytest.fixture

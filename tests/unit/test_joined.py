@@ -9,7 +9,7 @@ from integrator.errors import DataError
 from integrator.run.passes import decoding
 from integrator.sources.files.reader import slice_of
 from integrator.sources.slices import Slice
-from integrator.sources.sockets.spool import segments
+from integrator.sources.spool import segments
 from integrator.sources.stream import GROUP_BYTES, SMALL_BYTES, _groups
 from tests.conftest import ROOT
 from tests.parts import pure

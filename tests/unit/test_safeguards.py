@@ -19,7 +19,7 @@ from integrator.run.spark import session as sessions
 from integrator.run.state.sync import Cycle, Rejections
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice
-from integrator.sources.sockets.spool import Spool
+from integrator.sources.spool import Spool
 
 SECRET = "s3cret-word-4711"
 

@@ -9,26 +9,28 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
 
-from integrator.channel.sources import SocketLocation, SocketTls
+from integrator.channel.sources import SocketTls
 from integrator.contracts.fragments import Checkpoint
 from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import ConfigurationError
 from integrator.plan import build
+from integrator.sources import spool
 from integrator.sources.journal import journal as journals
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice
-from integrator.sources.sockets import incoming, spool
-from integrator.sources.sockets.endpoint import Endpoint, Limits
+from integrator.sources.sockets import incoming
+from integrator.sources.sockets.endpoint import Endpoint, Limits, context_of
 from integrator.sources.sockets.incoming import READ_BYTES
 from integrator.sources.sockets.line_gate import LineGate, line_gate_of
 from integrator.sources.sockets.receiver import Receiver
-from integrator.sources.sockets.spool import Spool, number_of
-from integrator.sources.sockets.spooled import Spooled, context_of
+from integrator.sources.spool import Spool, number_of
+from integrator.sources.spooled import Spooled
 from tests.parts import certificates, pure
 from tests.parts.receiving import Receiving, records
 from tests.parts.waiting import PATIENCE_S, until
@@ -112,6 +114,8 @@ def test_whoever_connects_last_is_the_sender(tmp_path):
         assert receiving.wait_for(2) == [{"n": 1}, {"n": 2}]
 
 
+NOBODY = SimpleNamespace(start=lambda: None, close=lambda: None)
+"""Fills no spool."""
 HVR = LineGate(waits=DIALECTS["hvr"].waits)
 REFUSED = [
     ("a long line", {"line_bytes": 2000}, b'{"n":1}\n{"x":"' + b"y" * 5000, "a line of more than 2000 bytes", 2),
@@ -605,9 +609,8 @@ def test_a_spool_that_was_emptied_goes_on_with_the_next_number(tmp_path):
     """Else its segments would have numbers that were taken, and none of them would be taken again."""
     journal = Journal(tmp_path / "files.jsonl")
     journal.take([Slice(f"{tmp_path}/spool/{7:012d}.a.1.jsonl", 1)])
-    location = SocketLocation(**{"class": "socket", "listen": "127.0.0.1:0", "dialect": "hvr"})
-    spooled = Spooled(location, str(tmp_path / "spool"), tmp_path / "files.jsonl", 100, "t")
-    writer = spooled._spool.writer("a")
+    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, tmp_path / "files.jsonl", 100)
+    writer = spooled.spool.writer("a")
     writer.write(records(1))
     writer.seal()
     spooled.close()
@@ -615,17 +618,16 @@ def test_a_spool_that_was_emptied_goes_on_with_the_next_number(tmp_path):
 
 
 def test_segments_of_cycles_that_are_kept_are_kept(tmp_path):
-    location = SocketLocation(**{"class": "socket", "listen": "127.0.0.1:0", "dialect": "hvr"})
     journal = Journal(tmp_path / "files.jsonl")
-    spooled = Spooled(location, str(tmp_path / "spool"), tmp_path / "files.jsonl", 2, "t")
+    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, tmp_path / "files.jsonl", 2)
     for number in range(1, 6):
-        writer = spooled._spool.writer("a")
+        writer = spooled.spool.writer("a")
         writer.write(records(1, number))
         writer.seal()
         journal.take([Slice(str(path), 1) for path in sorted((tmp_path / "spool").glob("[0-9]*"))], number_of)
-        assert spooled._spool.waiting_bytes > 0
+        assert spooled.spool.waiting_bytes > 0
         spooled.synced(number)
-        assert spooled._spool.waiting_bytes == 0
+        assert spooled.spool.waiting_bytes == 0
     spooled.close()
     assert sorted(int(path.name[:12]) for path in (tmp_path / "spool").glob("[0-9]*")) == [4, 5]
 
@@ -633,7 +635,6 @@ def test_segments_of_cycles_that_are_kept_are_kept(tmp_path):
 def test_the_journal_of_a_spool_is_compacted_when_its_segments_are_removed(tmp_path, monkeypatch):
     """While the spool is open, and again by the next one that opens it; numbers go on, and lines stay counted."""
     monkeypatch.setattr(journals, "LEAST_COMPACTED", 1)
-    location = SocketLocation(**{"class": "socket", "listen": "127.0.0.1:0", "dialect": "hvr"})
     place, names = (
         tmp_path / "files.jsonl",
         lambda: sorted(int(path.name[:12]) for path in (tmp_path / "spool").glob("[0-9]*")),
@@ -641,22 +642,22 @@ def test_the_journal_of_a_spool_is_compacted_when_its_segments_are_removed(tmp_p
 
     def receive(spooled, first, last):
         for number in range(first, last + 1):
-            writer = spooled._spool.writer("a")
+            writer = spooled.spool.writer("a")
             writer.write(records(1, number))
             writer.seal()
             files = [Slice(str(path), 1) for path in sorted((tmp_path / "spool").glob("[0-9]*"))]
             Journal(place).take(files, number_of)
             spooled.synced(number)
 
-    spooled = Spooled(location, str(tmp_path / "spool"), place, 100, "t")
+    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, place, 100)
     receive(spooled, 1, 5)
     spooled.compact(Journal(place), 3)
     assert (names(), Journal(place).compacted, len(Journal(place))) == ([4, 5], 3, 5)
     receive(spooled, 6, 7)
     spooled.close()
-    again = Spooled(location, str(tmp_path / "spool"), place, 2, "t")
+    again = Spooled(Spool(tmp_path / "spool"), NOBODY, place, 2)
     again.start(7)
-    assert (again._spool.received("a"), again._spool.waiting_bytes) == (7, 0)
+    assert (again.spool.received("a"), again.spool.waiting_bytes) == (7, 0)
     receive(again, 8, 9)
     again.compact(Journal(place), 6)
     receive(again, 10, 10)
@@ -672,7 +673,7 @@ def test_a_sender_whose_lines_could_not_be_written_may_come_again(tmp_path, monk
         if full[0]:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("integrator.sources.sockets.spool.os.fsync", sync)
+    monkeypatch.setattr("integrator.sources.spool.os.fsync", sync)
     monkeypatch.setattr("integrator.durable.sync_directory", lambda _path: None)
     with Receiving(tmp_path) as receiving:
         with receiving.connect() as sender:

@@ -7,7 +7,7 @@ import pytest
 from integrator.errors import EnvironmentFault
 from integrator.sources.files.listing import Listing
 from integrator.sources.journal.journal import Journal
-from integrator.sources.sockets.spool import PATTERN, Spool, number_of
+from integrator.sources.spool import PATTERN, Spool, number_of
 
 TAKEN, SEALED = 3, 6
 

@@ -19,7 +19,7 @@ from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.transactions import merged
 from integrator.sources.files.reader import FileReader, slice_of
 from integrator.sources.slices import rows_of
-from integrator.sources.sockets.spool import segments
+from integrator.sources.spool import segments
 from tests.parts import pure
 
 pytestmark = pytest.mark.fast

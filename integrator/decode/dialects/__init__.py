@@ -24,6 +24,7 @@ from integrator.decode.dialects import (
     hvr,
     maxwell,
     opencdc,
+    pgoutput,
     rows,
     wal2json,
 )
@@ -78,4 +79,7 @@ DIALECTS: dict[str, Dialect] = {
         waits=hvr.DIALECT.waits,
     ),
     **_NAMED,
+    "pgoutput": pgoutput.DIALECT,
 }
+CHOSEN = tuple(name for name in DIALECTS if name != "pgoutput")
+"""Those that a location may name: changes that are captured from a database have the other one, and no file has it."""

@@ -1,4 +1,4 @@
-"""PostgreSQL's texts of positions -> the segments of hvr_integ_seq."""
+"""What PostgreSQL's dialects share: the letters of actions, and texts of positions -> segments of hvr_integ_seq."""
 
 from __future__ import annotations
 
@@ -9,9 +9,34 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, hexadecimal
 from integrator.decode.fields import Where, bytes_of, whole_numbers
+from integrator.decode.json.objects import Objects
 from integrator.decode.rows.coding import stamps
 from integrator.decode.text.moments import ZONE
+from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import parse_hexadecimal_pairs
+from integrator.errors import shown
+
+Letters = np.ndarray[tuple[int], np.dtype[np.str_]]
+_ACTIONS = "BCIUDTM"
+
+
+def actions(objects: Objects) -> Letters:
+    """Return what each line does: B begin, C commit, I U D T changes, M message. Raises DataError for another word."""
+    words = objects.labels("action")
+    unknown = [place for place, word in enumerate(words.texts) if word not in tuple(_ACTIONS)]
+
+    def text(at: int) -> str:
+        word = words.texts[words.codes[at]] if words.codes[at] >= 0 else None
+        return f"the action {shown(word)} is none of {' '.join(_ACTIONS)}"
+
+    Where.of(objects).refuse(np.isin(words.codes, [*unknown, -1]), text)
+    return np.array(words.texts, "U1")[words.codes]
+
+
+def row_counts(letters: Letters, has_old: Mask) -> Ints:
+    """Return how many change rows each line makes: an update with a before image makes two."""
+    rows = np.isin(letters, ["I", "D", "T", "U"]).astype(np.int64)
+    return np.asarray(rows + ((letters == "U") & has_old), np.int64)
 
 
 def commit(where: Where, nextlsn: pa.Array) -> pa.Array:

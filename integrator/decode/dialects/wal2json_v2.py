@@ -19,10 +19,9 @@ from integrator.decode.order.positions import Begins, Positions
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import Fault, PublicDataError, shown
+from integrator.errors import Fault, PublicDataError
 
 EXPECTED = "wal2json version 2"
-_ACTIONS = "BCIUDTM"
 _REMEDY = "start with a file that holds the transaction's begin (action B), and record with include-transaction"
 _MEMBERS = ("action", "xid", "timestamp", "lsn", "nextlsn", "schema", "table", "columns", "identity")
 
@@ -30,8 +29,8 @@ _MEMBERS = ("action", "xid", "timestamp", "lsn", "nextlsn", "schema", "table", "
 def positions(document: Document) -> Positions:
     """Return where the lines of a document stand. Raises DataError."""
     objects = _objects(document)
-    actions = _actions(objects)
-    return _positions(objects, actions, _row_counts(actions, _lists_of(objects, "identity")))
+    actions = postgres.actions(objects)
+    return _positions(objects, actions, postgres.row_counts(actions, _lists_of(objects, "identity")))
 
 
 def decode(document: Document) -> Decoded:
@@ -41,7 +40,7 @@ def decode(document: Document) -> Decoded:
     plain = plain_names(document, np.concatenate([image.name for image in images]), EXPECTED)
     if plain is not None:
         return decode(plain)
-    actions, (after, before) = _actions(objects), as_objects(document, images)
+    actions, (after, before) = postgres.actions(objects), as_objects(document, images)
     found = Records(
         where=Where.of(objects),
         action=actions,
@@ -69,25 +68,6 @@ def _named(objects: Objects, name: str) -> NamedLists:
     """Return the images that are lists of objects with a name and a value each. Raises DataError."""
     _lists_of(objects, name)
     return lists_of_pairs(objects, name, "name", "value", EXPECTED)
-
-
-def _actions(objects: Objects) -> npt.NDArray[np.str_]:
-    """Return what each line does. Raises DataError for a word that is none of a version 2."""
-    words = objects.labels("action")
-    unknown = [place for place, word in enumerate(words.texts) if word not in tuple(_ACTIONS)]
-
-    def text(at: int) -> str:
-        word = words.texts[words.codes[at]] if words.codes[at] >= 0 else None
-        return f"the action {shown(word)} is none of {' '.join(_ACTIONS)}"
-
-    Where.of(objects).refuse(np.isin(words.codes, [*unknown, -1]), text)
-    return np.array(words.texts, "U1")[words.codes]
-
-
-def _row_counts(actions: npt.NDArray[np.str_], has_old: Mask) -> Ints:
-    """Return how many change rows each line makes: an update with a before image makes two."""
-    rows = np.isin(actions, ["I", "D", "T", "U"]).astype(np.int64)
-    return np.asarray(rows + ((actions == "U") & has_old), np.int64)
 
 
 def _positions(objects: Objects, actions: npt.NDArray[np.str_], rows: Ints) -> Positions:

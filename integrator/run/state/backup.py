@@ -35,7 +35,7 @@ from integrator.run.state import consistency, shards
 from integrator.run.state.directory import IMPORTING, State
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.sources.journal.journal import Journal
-from integrator.sources.sockets.spool import PATTERN, number_of
+from integrator.sources.spool import number_of, sealed_in
 
 FORMAT = 1
 _BACKUP, _CHECKSUMS = "backup.json", "checksums.json"
@@ -122,7 +122,7 @@ def _members(state: State, backup: Backup) -> Iterator[tuple[str, Path]]:
         paths += [path for number, path in numbered if number.isdecimal() and int(number) <= backup.cycle]
     if state.spool.exists():
         [*_, (_, last)] = Journal(state.journal).between(backup.files - 1, backup.files)
-        segments = state.spool.glob(PATTERN)
+        segments = sealed_in(state.spool)
         paths += [path for path in segments if number_of(path.name) >= number_of(last.path)]  # it numbers the next one
         paths += [state.spool / "senders.json", *state.spool.glob("*.open")]
     for path in paths:

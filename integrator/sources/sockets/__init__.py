@@ -2,5 +2,4 @@
 
 receiver, connection, handshake, incoming, endpoint   the connections
 line_gate                                             which lines are accepted
-spool, spooled                                        the lines on disk
 """

@@ -22,7 +22,7 @@ from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
 from integrator.sources.sockets.handshake import hello_of, is_hello
 from integrator.sources.sockets.incoming import READ_BYTES
 from integrator.sources.sockets.line_gate import LineGate
-from integrator.sources.sockets.spool import MOST_SENDERS, Spool, Writer
+from integrator.sources.spool import MOST_SENDERS, Spool, Writer
 
 _FULL_POLL_S = 0.05
 _REFUSING_S = 1.0

@@ -6,6 +6,9 @@ import ipaddress
 import ssl
 from dataclasses import dataclass, field
 
+from integrator.channel.sources import SocketLocation, SocketTls
+from integrator.errors import EnvironmentFault
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -50,3 +53,37 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def limits_of(location: SocketLocation) -> Limits:
+    """Return what senders of a location may do."""
+    return Limits(
+        line_bytes=location.line_bytes,
+        line_seconds=location.line_seconds,
+        idle_seconds=location.idle_seconds,
+        connections=location.connections,
+        spool_bytes=location.spool_bytes,
+    )
+
+
+def endpoint_of(location: SocketLocation) -> Endpoint:
+    """Return where senders come from. Raises EnvironmentFault where a certificate cannot be used."""
+    address = location.listen or location.connect or ""
+    host, _, port = address.rpartition(":")
+    listen = location.listen is not None
+    tls = context_of(location.tls, listen=listen) if location.tls else None
+    return Endpoint(host.strip("[]"), int(port), listen, location.secret, tls)
+
+
+def context_of(tls: SocketTls, *, listen: bool) -> ssl.SSLContext:
+    """Return the context of one side. Raises EnvironmentFault where a certificate cannot be used."""
+    purpose = ssl.Purpose.CLIENT_AUTH if listen else ssl.Purpose.SERVER_AUTH
+    try:
+        context = ssl.create_default_context(purpose, cafile=tls.authority)
+        if tls.certificate:
+            context.load_cert_chain(tls.certificate, tls.private_key)
+    except (OSError, ssl.SSLError) as error:
+        raise EnvironmentFault(f"{tls.certificate or tls.authority}: cannot be used for TLS: {error}") from error
+    if listen and tls.authority:
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context

@@ -18,7 +18,7 @@ from integrator.decode.json.document import first_wrong as first_wrong_json
 from integrator.decode.lines.lines import Lines
 from integrator.decode.refusal import Faults
 from integrator.errors import DataError, Fault, Place
-from integrator.sources.sockets.spool import never
+from integrator.sources.spool import never
 
 _FILE = "line"
 

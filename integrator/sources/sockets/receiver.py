@@ -18,7 +18,7 @@ from integrator.sources.sockets.connection import Connection
 from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
 from integrator.sources.sockets.incoming import READ_BYTES, Unknown, accept, keep_alive, listening, peer_of, streams
 from integrator.sources.sockets.line_gate import LineGate
-from integrator.sources.sockets.spool import Spool
+from integrator.sources.spool import Spool
 
 _MOST_UNKNOWN = 16
 """Connections that have no name yet, where the limit of senders is lower: who comes again is one for a moment."""

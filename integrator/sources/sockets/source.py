@@ -18,10 +18,11 @@ from integrator.schema import Table
 from integrator.sources.contract import Feed, FixedSchemas, Opening, Problems
 from integrator.sources.files.reader import FileReader
 from integrator.sources.location import check_table
-from integrator.sources.sockets.endpoint import is_loopback
+from integrator.sources.sockets.endpoint import endpoint_of, is_loopback, limits_of
 from integrator.sources.sockets.line_gate import line_gate_of
-from integrator.sources.sockets.spool import Segments, number_of, segments
-from integrator.sources.sockets.spooled import Spooled
+from integrator.sources.sockets.receiver import Receiver
+from integrator.sources.spool import Segments, Spool, number_of, segments
+from integrator.sources.spooled import Spooled
 
 SPOOL = "spool"
 """Where in a channel's state directory the lines are kept."""
@@ -81,7 +82,9 @@ class Socket(FixedSchemas):
         """Open the spool. Raises EnvironmentFault where segments are gone, or a certificate cannot be used."""
         read = opening.recipe.read
         gate = line_gate_of(DIALECTS[read.dialect], reading_of(opening.recipe))
-        feed = Spooled(self.location, read.path, opening.journal_path, opening.kept_cycles, opening.channel, gate)
+        spool = Spool(Path(read.path), gate.waits)
+        receiver = Receiver(endpoint_of(self.location), spool, limits_of(self.location), opening.channel, gate)
+        feed = Spooled(spool, receiver, opening.journal_path, opening.kept_cycles)
         try:
             opening.journal.begin_with(segments(read.path).slices(), number_of)
         except IntegratorError:

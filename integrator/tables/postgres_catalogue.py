@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from integrator.catalogue.connection import Connection
+
+class Asked(Protocol):
+    """A session at a database."""
+
+    def run(self, sql: str) -> None:
+        """Run a statement without an answer."""
+
+    def rows(self, sql: str) -> Sequence[Sequence[Any]]:
+        """Return the rows of a query."""
+
 
 NAMES = """
 select n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -83,7 +92,7 @@ join pg_namespace n on n.oid = c.relnamespace
 """Tables, and their partitions, whether these were asked for or not: rows are in them."""
 
 
-def definitions(connection: Connection, tables: Sequence[tuple[str, str]]) -> Iterator[str]:
+def definitions(connection: Asked, tables: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield the statements that define tables, by schema and name, after those of the types that their columns have.
 
     Partitions of a table come with it.

@@ -1,8 +1,9 @@
-"""The spool: lines that came through a socket, durable on disk before they count as received.
+"""The spool: what is received, lines of a socket or frames of a database, durable before it counts as received.
 
 Each sender writes a segment of its own, NAME.FIRST.open, which is sealed (named NUMBER.NAME.FIRST.jsonl) when a cycle
 may take it: from then on it is a change file like any other. FIRST is the number of its first line among all of that
-sender, so that the files alone say how many lines of each sender are here, whenever a crash comes.
+sender, so that the files alone say how many lines of each sender are here, whenever a crash comes. Frames are counted
+in bytes, and their segments end in .frames (`Framing`).
 
 senders.json   how many lines of each sender there were, for those whose segments are gone
 refused.jsonl  connections that were closed for what they sent
@@ -24,8 +25,39 @@ from integrator import durable
 from integrator.errors import EnvironmentFault
 from integrator.sources.files.listing import Listing
 
-PATTERN = "[0-9]*.jsonl"
-_SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.jsonl")
+
+@dataclass(frozen=True)
+class Framing:
+    """What is in segments.
+
+    suffix: of their names. whole: returns how many bytes of what a crash left are whole. count: returns how many items
+    there are in whole bytes; None where bytes are counted.
+    """
+
+    suffix: str
+    whole: Callable[[bytes], int]
+    count: Callable[[bytes], int] | None
+
+    @property
+    def pattern(self) -> str:
+        """What names of sealed segments match."""
+        return f"[0-9]*.{self.suffix}"
+
+    def counted(self, data: bytes) -> int:
+        """Return how many items there are in whole bytes."""
+        return len(data) if self.count is None else self.count(data)
+
+    def counted_in(self, path: Path) -> int:
+        """Return how many items a sealed segment has."""
+        if self.count is None:
+            return path.stat().st_size
+        with path.open("rb") as file:
+            return sum(map(self.count, iter(lambda: file.read(1 << 20), b"")))
+
+
+LINES = Framing("jsonl", lambda data: data.rfind(b"\n") + 1, lambda data: data.count(b"\n"))
+PATTERN = LINES.pattern
+_SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.[a-z]+")
 _OPEN = re.compile(r"([A-Za-z0-9_-]+)\.(\d+)\.open")
 _MOST_REFUSED = 1024 * 1024
 MOST_SENDERS = 10_000
@@ -40,6 +72,11 @@ def never(_line: bytes) -> bool:
 def number_of(path: str) -> int:
     """Return the number of a segment."""
     return int(path.rpartition("/")[2].partition(".")[0])
+
+
+def sealed_in(directory: Path) -> list[Path]:
+    """Return the sealed segments in the directory of a spool, in order."""
+    return sorted(path for path in directory.glob("[0-9]*") if _SEALED.fullmatch(path.name))
 
 
 @dataclass(frozen=True)
@@ -57,30 +94,30 @@ class Segments(Listing):
         return number_of
 
 
-def segments(directory: str, delay_s: int = 0) -> Segments:
+def segments(directory: str, delay_s: int = 0, framing: Framing = LINES) -> Segments:
     """Return what finds the segments in the directory of a spool that are at least `delay_s` seconds old."""
-    return Segments(directory, PATTERN, (), "name", delay_s)
+    return Segments(directory, framing.pattern, (), "name", delay_s)
 
 
 class Spool:
     """The segments of a channel. One process has it at a time, the one that has the channel's lock."""
 
-    def __init__(self, directory: Path, waits: Callable[[bytes], bool] = never) -> None:
-        """Open the spool, and seal what a crash left open, cut to whole lines.
+    def __init__(self, directory: Path, waits: Callable[[bytes], bool] = never, framing: Framing = LINES) -> None:
+        """Open the spool, and seal what a crash left open, cut to whole items.
 
         waits: whether a line is received with the next one only (`Dialect`): a crash came between them.
         """
-        self.path, self._waits = directory, waits
+        self.path, self._waits, self.framing = directory, waits, framing
         durable.make_directory(directory)
         self._lock = threading.RLock()
         self._writers: dict[str, Writer] = {}
         self._received = self._recorded()
         self._next = 1
         self._sizes: dict[str, int] = {}
-        for path in sorted(directory.glob(PATTERN)):
+        for path in sorted(directory.glob(framing.pattern)):
             number, sender, first = self._parts(path)
             self._next = max(self._next, number + 1)
-            self._received[sender] = max(self._received.get(sender, 0), first - 1 + _lines(path))
+            self._received[sender] = max(self._received.get(sender, 0), first - 1 + framing.counted_in(path))
             self._sizes[path.name] = path.stat().st_size
         for path in directory.glob("*.open"):
             self._recover(path)
@@ -104,21 +141,22 @@ class Spool:
         if found is None:
             raise EnvironmentFault(
                 f"{os.fsencode(path).decode(errors='backslashreplace')}: is no segment of the spool "
-                "(NUMBER.SENDER.FIRST.jsonl, its number with 12 digits); move it elsewhere"
+                "(NUMBER.SENDER.FIRST.jsonl or .frames, its number with 12 digits); move it elsewhere"
             )
         return int(found[1]), found[2], int(found[3])
 
     def _recover(self, path: Path) -> None:
         found = _OPEN.fullmatch(path.name)
         data = path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        last = whole[whole.rfind(b"\n", 0, -1) + 1 :]
-        whole = whole.removesuffix(last) if self._waits(last) else whole
+        whole = data[: self.framing.whole(data)]
+        if self._waits is not never:
+            last = whole[whole.rfind(b"\n", 0, -1) + 1 :]
+            whole = whole.removesuffix(last) if self._waits(last) else whole
         if found is None or not whole:
             path.unlink()
             return
         durable.cut(path, len(whole))
-        self.sealed(path, found[1], int(found[2]), whole.count(b"\n"))
+        self.sealed(path, found[1], int(found[2]), self.framing.counted(whole))
 
     def go_on_after(self, number: int) -> None:
         """Give the next segment a number above `number`, which was taken though its file may be gone."""
@@ -148,7 +186,7 @@ class Spool:
     def sealed(self, path: Path, sender: str, first: int, lines: int) -> None:
         """Name a segment that is whole, and durable, so that cycles find it."""
         with self._lock:
-            name = f"{self._next:012d}.{sender}.{first}.jsonl"
+            name = f"{self._next:012d}.{sender}.{first}.{self.framing.suffix}"
             self._next += 1
             self._sizes[name] = path.stat().st_size
             self._received[sender] = max(self.received(sender), first - 1 + lines)
@@ -237,7 +275,7 @@ class Writer:
             except OSError:
                 self._cut()
                 raise
-            self._lines += data.count(b"\n")
+            self._lines += self._spool.framing.counted(data)
             self.size += len(data)
 
     def sync(self) -> int:
@@ -285,8 +323,3 @@ class Writer:
             self._file.close()
             self._file = None
             self._spool.sealed(path, self._sender, self._first, self._lines)
-
-
-def _lines(path: Path) -> int:
-    with path.open("rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))

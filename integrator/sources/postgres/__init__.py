@@ -1,0 +1,9 @@
+"""Changes captured from a PostgreSQL database, by logical replication with pgoutput.
+
+server                sessions, by the location's address
+catalogue             which tables, and their definitions
+slot, record          what is made at the server, and what is kept of it
+snapshot              the rows that tables have at a place of the log
+capture, stream, frames   what the slot sends, into the spool
+reader, source        the spool's segments as slices
+"""

@@ -1,0 +1,131 @@
+"""Messages of logical replication as frames in a spool, and where they stand (I9).
+
+A segment begins with a message of our own, START, that has where the stream stood there; and it has each relation
+before its first change. So a segment is read alone, and the last one says what is durable.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+
+from integrator.decode.encodings.pgoutput import Relation, frame, relation_of, split, whole_bytes
+from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, DELETE, INSERT, MESSAGE, START, TRUNCATE, UPDATE
+from integrator.sources.spool import Framing, Spool, sealed_in
+
+FRAMES = Framing("frames", whole_bytes, None)
+LEFT = b"2"
+"""Our own: a change that a snapshot has, and that is not read again."""
+CHANGES = frozenset((INSERT, UPDATE, DELETE, TRUNCATE, MESSAGE, LEFT[0]))
+"""What is counted in a transaction."""
+ROWS = frozenset((INSERT, UPDATE, DELETE))
+_START = struct.Struct(">QQ?Q")
+_ALIGNED = 7
+"""Records of the log begin at multiples of 8, so that the place before a snapshot's is none of a transaction."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a stream stands.
+
+    lsn: of the commit of the last transaction. changes: how many of its changes there are, and is_open: whether its end
+    is not there. end: where the last whole transaction ends in the log: up to there it may be confirmed.
+    """
+
+    lsn: int = 0
+    changes: int = 0
+    is_open: bool = False
+    end: int = 0
+
+    @property
+    def in_snapshot(self) -> bool:
+        """Whether rows of a snapshot are the last, and not all of them are there."""
+        return self.is_open and self.lsn & _ALIGNED == _ALIGNED
+
+    def after(self, message: bytes) -> Standing:
+        """Return where it stands after a message."""
+        kind = message[0]
+        if kind in CHANGES:
+            return replace(self, changes=self.changes + 1)
+        if kind == BEGIN:
+            return replace(self, lsn=struct.unpack_from(">Q", message, 1)[0], changes=0, is_open=True)
+        if kind == COMMIT:
+            return replace(self, is_open=False, end=struct.unpack_from(">Q", message, 10)[0])
+        if kind == START:
+            return Standing(*_START.unpack_from(message, 1))
+        return self
+
+    def message(self) -> bytes:
+        """Return the message with which a segment begins."""
+        return bytes([START]) + _START.pack(self.lsn, self.changes, self.is_open, self.end)
+
+
+def begin(lsn: int, micros: int, number: int) -> bytes:
+    """Return a BEGIN: of a commit at `lsn`, at `micros` since 2000, with a transaction's number."""
+    return struct.pack(">BQqI", BEGIN, lsn, micros, number)
+
+
+def commit(lsn: int, end: int, micros: int) -> bytes:
+    """Return a COMMIT."""
+    return struct.pack(">BBQQq", COMMIT, 0, lsn, end, micros)
+
+
+def copied(oid: int, rows: bytes) -> bytes:
+    """Return rows of COPY as a message."""
+    return struct.pack(">BI", COPY, oid) + rows
+
+
+def standing_in(spool: Spool) -> Standing | None:
+    """Return where the stream stands by what is durable; None where there are no segments."""
+    segments = sealed_in(spool.path)
+    if not segments:
+        return None
+    found = Standing()
+    for message in split(segments[-1].read_bytes()):
+        found = found.after(message)
+    return found
+
+
+class Segment:
+    """Frames that are not durable yet, and are written all at once."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._relations: dict[bytes, bytes] = {}
+        self.clear(standing)
+
+    def clear(self, standing: Standing) -> None:
+        """Begin a new one."""
+        self.pieces = [frame(standing.message())]
+        self.size = 0
+        self._there: set[bytes] = set()
+
+    def know(self, message: bytes) -> bool:
+        """Take note of a relation; return whether it is another one than that with which changes are here."""
+        oid = message[1:5]
+        before = self._relations.get(oid)
+        self._relations[oid] = message
+        return oid in self._there and before != message
+
+    def relation(self, oid: bytes) -> Relation:
+        """Return a relation that is known."""
+        return relation_of(self._relations[oid])
+
+    def add(self, message: bytes) -> None:
+        """Add a message that is of no relation."""
+        self.pieces.append(struct.pack("<I", len(message)))
+        self.pieces.append(message)
+        self.size += len(message) + 4
+
+    def announce(self, oid: bytes) -> None:
+        """Add a relation, where it is not there yet."""
+        if oid not in self._there:
+            self._there.add(oid)
+            self.add(self._relations[oid])
+
+    def add_change(self, message: bytes, oid: bytes) -> None:
+        """Add a change, after its relation where that is not there yet."""
+        if oid not in self._there:
+            self.announce(oid)
+        self.pieces.append(struct.pack("<I", len(message)))
+        self.pieces.append(message)
+        self.size += len(message) + 4

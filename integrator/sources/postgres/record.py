@@ -1,0 +1,46 @@
+"""What a capture keeps beside its segments: of which database it is, and whose rows were read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from integrator import durable
+from integrator.errors import EnvironmentFault
+
+FILE = "capture.json"
+
+
+@dataclass
+class Record:
+    """system: PostgreSQL's own identifier of the server. creating: the slot is not there for certain.
+
+    confirmed: up to where the server may forget what has no changes of ours. read: the tables whose rows were read, or
+    are not wanted, with their oids.
+    """
+
+    system: str
+    database: str
+    slot: str
+    creating: bool = True
+    confirmed: int = 0
+    read: dict[str, int] = field(default_factory=dict)
+
+    def write(self, spool: Path) -> None:
+        """Make it durable, in the directory of the spool."""
+        durable.replace(spool / FILE, json.dumps(asdict(self)).encode())
+
+
+def read(spool: Path) -> Record | None:
+    """Return what is kept; None before the first start. Raises EnvironmentFault for a file that is damaged."""
+    path = spool / FILE
+    if not path.exists():
+        return None
+    try:
+        return Record(**json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
+        raise EnvironmentFault(
+            f"{path}: is damaged ({error!r}), and it records what was captured; restore it, or begin anew: integrator "
+            "forget --channel FILE, and remove the channel's state directory"
+        ) from error

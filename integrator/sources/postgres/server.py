@@ -1,0 +1,145 @@
+"""Sessions at a PostgreSQL server, and what of it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg2
+import psycopg2.extensions
+from psycopg2.extras import LogicalReplicationConnection
+from typing_extensions import Self
+
+from integrator.errors import EnvironmentFault, SourceAway, shortened
+
+_SETTINGS = {
+    "client_encoding": "UTF8",
+    "datestyle": "ISO",
+    "intervalstyle": "postgres",
+    "timezone": "UTC",
+    "extra_float_digits": "3",
+    "bytea_output": "hex",
+    "lc_monetary": "C",
+    "statement_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+    "lock_timeout": "0",
+}
+"""By which values are written as text: the same in the stream and in COPY, whatever a user or database sets."""
+_CONNECT_S = 10
+
+
+class Server:
+    """A database at a server, by its address. Nothing is asked before a session is opened."""
+
+    def __init__(self, address: str, application: str) -> None:
+        """Take an address as libpq has it. application: how sessions are named in pg_stat_activity."""
+        self._address, self._application = address, application
+
+    @property
+    def shown(self) -> str:
+        """Host, port and database; nothing secret (I7)."""
+        try:
+            given = psycopg2.extensions.parse_dsn(self._address)
+        except psycopg2.ProgrammingError:
+            return "the database"
+        if "service" in given:
+            return f"service {given['service']}"
+        host, port = given.get("host", given.get("hostaddr", "localhost")), given.get("port", "5432")
+        return f"{host}:{port}/{given.get('dbname', given.get('user', ''))}"
+
+    def refusal(self) -> str | None:
+        """Return why the address is none; None where it is one."""
+        try:
+            psycopg2.extensions.parse_dsn(self._address)
+        except psycopg2.ProgrammingError as error:
+            return str(error).strip().splitlines()[0]
+        return None
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """Raise SourceAway where the server does not answer, and EnvironmentFault for what it refuses."""
+        try:
+            yield
+        except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+            raise SourceAway(f"{self.shown}: {_text(error)}") from None
+        except psycopg2.Error as error:
+            raise EnvironmentFault(f"{self.shown}: {_text(error)}") from None
+
+    def session(self) -> Session:
+        """Return a session. Raises SourceAway, EnvironmentFault."""
+        with self.asked():
+            connection = self._connect()
+            connection.autocommit = True
+        return Session(self, connection)
+
+    def replication(self) -> LogicalReplicationConnection:
+        """Return a connection of the replication protocol. Raises SourceAway, EnvironmentFault."""
+        with self.asked():
+            return self._connect(connection_factory=LogicalReplicationConnection)
+
+    def _connect(self, **more: Any) -> Any:
+        own = psycopg2.extensions.parse_dsn(self._address)
+        options = " ".join((own.get("options", ""), *(f"-c {name}={value}" for name, value in _SETTINGS.items())))
+        timeout = own.get("connect_timeout", _CONNECT_S)
+        named = own.get("application_name", self._application)
+        return psycopg2.connect(self._address, options=options, application_name=named, connect_timeout=timeout, **more)
+
+
+class Session:
+    """An open session, each of whose statements is a transaction unless `begin` was called."""
+
+    def __init__(self, server: Server, connection: Any) -> None:
+        self.server, self._connection = server, connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the session."""
+        self._connection.close()
+
+    def run(self, sql: str) -> None:
+        """Run a statement without an answer. Raises SourceAway, EnvironmentFault."""
+        with self.server.asked(), self._connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    def rows(self, sql: str, values: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows of a query. Raises as `run`."""
+        with self.server.asked(), self._connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            found: list[tuple[Any, ...]] = cursor.fetchall()
+            return found
+
+    def copy(self, sql: str, to: Any) -> None:
+        """Run a COPY TO STDOUT, whose rows are written to `to`. Raises as `run`, and what `to` raises."""
+        with self.server.asked(), self._connection.cursor() as cursor:
+            cursor.copy_expert(sql, to)
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def lsn_of(text: str) -> int:
+    """Return a position that PostgreSQL writes as 0/3BD39C8."""
+    high, _, low = text.partition("/")
+    return int(high, 16) << 32 | int(low, 16)
+
+
+def lsn_text(lsn: int) -> str:
+    """Return a position as PostgreSQL writes it."""
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
+
+
+def _text(error: psycopg2.Error) -> str:
+    return shortened("; ".join(line.strip() for line in str(error).splitlines() if line.strip()))

@@ -1,0 +1,208 @@
+"""The publication and the replication slot of a capture: what must hold, what is made, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from integrator.channel.databases import PostgresLocation
+from integrator.errors import EnvironmentFault
+from integrator.sources.postgres.catalogue import Captured
+from integrator.sources.postgres.record import Record
+from integrator.sources.postgres.server import Session, literal, lsn_of, lsn_text, quoted
+
+PLUGIN = "pgoutput"
+ANEW = (
+    "to begin anew, with the rows that tables have now: integrator forget --channel FILE, and remove the channel's "
+    "state directory"
+)
+_MESSAGES_FROM, _ROOT_FROM, _STATUS_FROM, _LEAST = 140000, 130000, 130000, 100000
+"""The server's versions that send logical messages, publish as the root, show wal_status, and have pgoutput."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the publication and the slot are called."""
+
+    publication: str
+    slot: str
+
+
+def names_of(location: PostgresLocation, channel: str) -> Names:
+    """Return the names that a location gives, or those made of the channel's."""
+    made = "integrator_" + "".join(one if one.isascii() and one.isalnum() else "_" for one in channel.lower())
+    return Names(location.publication or made[:63], location.slot or made[:63])
+
+
+def version_of(session: Session) -> int:
+    """Return the server's version, such as 150004."""
+    [(version,)] = session.rows("select current_setting('server_version_num')::int")
+    return int(version)
+
+
+def options_of(version: int, publication: str) -> dict[str, str]:
+    """Return the options of the output plugin."""
+    options = {"proto_version": "1", "publication_names": quoted(publication)}
+    return options | ({"messages": "true"} if version >= _MESSAGES_FROM else {})
+
+
+def problems(session: Session, names: Names, *, creates: bool) -> Iterator[str]:
+    """Yield what of the server keeps us from capturing, with what to do. creates: the slot is not there yet."""
+    version = version_of(session)
+    if version < _LEAST:
+        yield f"the server is older than PostgreSQL 10 ({version}), which has no pgoutput: upgrade it"
+        return
+    [(level, user, may, standby)] = session.rows(
+        "select current_setting('wal_level'), current_user::text, (select rolsuper or rolreplication or exists (select "
+        "from pg_roles g where g.rolname = 'rds_replication' and pg_has_role(r.oid, g.oid, 'member')) "
+        "from pg_roles r where rolname = current_user), pg_is_in_recovery()"
+    )
+    if standby:
+        yield "the server is a standby, which is not captured from: give the address of the primary"
+    if level != "logical":
+        yield (
+            f"wal_level is {level}: as a superuser, alter system set wal_level = 'logical', and restart the server "
+            "(a managed service has a setting of its own, such as rds.logical_replication)"
+        )
+    if not may:
+        yield f"our user may not replicate: as a superuser, alter role {quoted(user)} replication"
+    if creates and not standby:
+        yield from _lacking_slots(session, names)
+
+
+def _lacking_slots(session: Session, names: Names) -> Iterator[str]:
+    [(used, most)] = session.rows(
+        "select count(*), current_setting('max_replication_slots')::int from pg_replication_slots"
+    )
+    if used >= most:
+        yield (
+            f"no replication slot is free for {names.slot}: {used} of max_replication_slots = {most} are used; drop "
+            "one that nobody needs (pg_replication_slots lists them), or raise the setting"
+        )
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A replication slot as the server has it. kept_bytes: how much of the log it keeps."""
+
+    plugin: str
+    database: str
+    active_pid: int | None
+    confirmed: int
+    status: str
+    kept_bytes: int
+
+
+def slot_of(session: Session, name: str) -> Slot | None:
+    """Return a slot; None where there is none."""
+    status = "coalesce(wal_status, 'lost')" if version_of(session) >= _STATUS_FROM else "'reserved'"
+    found = session.rows(
+        f"select plugin::text, database::text, active_pid, confirmed_flush_lsn::text, {status}, "  # noqa: S608
+        "pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint from pg_replication_slots where slot_name = %s",
+        [name],
+    )
+    for plugin, database, pid, confirmed, wal_status, kept in found:
+        return Slot(plugin or "", database or "", pid, lsn_of(confirmed or "0/0"), wal_status, int(kept or 0))
+    return None
+
+
+def check_slot(slot: Slot | None, record: Record | None, names: Names, durable_lsn: int) -> None:
+    """Raise EnvironmentFault where the slot is not the one that was captured from, or changes are gone.
+
+    durable_lsn: up to where changes are durable here.
+    """
+    if slot is None:
+        if record is not None and not record.creating:
+            raise EnvironmentFault(
+                f"the replication slot {names.slot} is not there any more: changes after {lsn_text(durable_lsn)} are "
+                f"gone; {ANEW}"
+            )
+        return
+    if record is None:
+        raise EnvironmentFault(
+            f"the replication slot {names.slot} is there, and the channel's state knows nothing of it: it is another "
+            "channel's, or the state was removed; name another one in the location (slot), restore the state, or drop "
+            "it: integrator forget --channel FILE"
+        )
+    if slot.plugin != PLUGIN or slot.database != record.database:
+        raise EnvironmentFault(
+            f"the replication slot {names.slot} is one of the plugin {slot.plugin} in the database {slot.database}, "
+            f"and not of {PLUGIN} in {record.database}: name another one in the location (slot)"
+        )
+    if slot.active_pid is not None:
+        raise EnvironmentFault(
+            f"the replication slot {names.slot} is used by another process (pid {slot.active_pid}): end it, or wait "
+            "until the server has noticed that it is gone (wal_sender_timeout)"
+        )
+    if slot.status == "lost":
+        raise EnvironmentFault(
+            f"the replication slot {names.slot} was invalidated: the server has removed log that it kept "
+            f"(max_slot_wal_keep_size), and changes after {lsn_text(durable_lsn)} are gone; {ANEW}"
+        )
+    if slot.confirmed > durable_lsn and not record.creating:
+        raise EnvironmentFault(
+            f"the replication slot {names.slot} was confirmed up to {lsn_text(slot.confirmed)} by somebody else, and "
+            f"here changes are durable up to {lsn_text(durable_lsn)}: those between are gone; {ANEW}"
+        )
+
+
+def publish(session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation) -> list[str]:
+    """Create the publication, or add tables that it lacks; return which were added.
+
+    Raises EnvironmentFault with the statement that somebody else must run, where our user may not.
+    """
+    found = session.rows("select puballtables from pg_publication where pubname = %s", [names.publication])
+    if not found:
+        if not tables:
+            return []
+        by = "" if version_of(session) < _ROOT_FROM else _via_root(location)
+        listed = ", ".join(one.quoted for one in tables)
+        _run(session, f"create publication {quoted(names.publication)} for table {listed}{by}", names)
+        return [one.name for one in tables]
+    if found[0][0]:
+        return []
+    there = {
+        (schema, name)
+        for schema, name in session.rows(
+            "select schemaname::text, tablename::text from pg_publication_tables where pubname = %s "
+            "union select n.nspname, c.relname from pg_publication_rel r join pg_publication p on p.oid = r.prpubid "
+            "join pg_class c on c.oid = r.prrelid join pg_namespace n on n.oid = c.relnamespace where p.pubname = %s",
+            [names.publication, names.publication],
+        )
+    }
+    lacking = [one for one in tables if (one.relation.schema, one.relation.table) not in there]
+    if lacking:
+        listed = ", ".join(one.quoted for one in lacking)
+        _run(session, f"alter publication {quoted(names.publication)} add table {listed}", names)
+    return [one.name for one in lacking]
+
+
+def _via_root(location: PostgresLocation) -> str:
+    return f" with (publish_via_partition_root = {'true' if location.partitions == 'root' else 'false'})"
+
+
+def _run(session: Session, sql: str, names: Names) -> None:
+    try:
+        session.run(sql)
+    except EnvironmentFault as fault:
+        raise EnvironmentFault(
+            f"{fault}; the publication {names.publication} must have the channel's tables: have the owner of the "
+            f"tables run: {sql}"
+        ) from None
+
+
+def forget(session: Session, names: Names) -> list[str]:
+    """Drop the slot and the publication; return what was dropped. Raises EnvironmentFault."""
+    dropped = []
+    slot = slot_of(session, names.slot)
+    if slot is not None:
+        if slot.active_pid is not None:
+            raise EnvironmentFault(
+                f"the replication slot {names.slot} is in use (pid {slot.active_pid}): end that first"
+            )
+        session.run(f"select pg_drop_replication_slot({literal(names.slot)})")
+        dropped.append(f"replication slot {names.slot}")
+    if session.rows("select 1 from pg_publication where pubname = %s", [names.publication]):
+        session.run(f"drop publication {quoted(names.publication)}")
+        dropped.append(f"publication {names.publication}")
+    return dropped

@@ -1,0 +1,376 @@
+"""What a slot sends goes into the spool, is made durable, and only then confirmed to the server (I9).
+
+Rows of tables that were not read yet are read at a place in the log: changes before it are in them and are left out,
+and those after it follow. So each change is there once, whatever is broken off, and when a table comes later, too.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from integrator.channel.databases import PostgresLocation
+from integrator.engine.pgoutput import BEGIN, COMMIT, MESSAGE, RELATION, TRUNCATE
+from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
+from integrator.sources.postgres import record as records
+from integrator.sources.postgres.catalogue import Captured, found
+from integrator.sources.postgres.frames import (
+    CHANGES,
+    LEFT,
+    ROWS,
+    Segment,
+    Standing,
+    begin,
+    commit,
+    copied,
+    standing_in,
+)
+from integrator.sources.postgres.record import Record
+from integrator.sources.postgres.server import Server, Session, lsn_text
+from integrator.sources.postgres.slot import (
+    ANEW,
+    Names,
+    check_slot,
+    options_of,
+    problems,
+    publish,
+    slot_of,
+    version_of,
+)
+from integrator.sources.postgres.snapshot import Point, due, point_of_slot
+from integrator.sources.spool import Spool
+
+SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.1
+_EACH = 512
+"""Messages between two looks at the clock."""
+_TABLES_S, _ALIVE_S, _CONFIRM_S, _FULL_S, _WAIT_S = 10.0, 5.0, 5.0, 0.2, 0.05
+_ALL = 1 << 62
+"""Skips all changes of a transaction."""
+_MICROS_TO_2000 = 946_684_800_000_000
+
+
+class Capturing(Protocol):
+    """Whose stream it is. failure: is taken back when changes are received. log: of the channel."""
+
+    server: Server
+    names: Names
+    failure: IntegratorError | None
+    log: Any
+
+    @property
+    def ending(self) -> bool:
+        """Whether the end was asked for."""
+
+
+class Stream:
+    """One connection to the slot, from where the spool ends."""
+
+    def __init__(self, capture: Capturing, location: PostgresLocation, spool: Spool, *, until_now: bool) -> None:
+        """Take a spool that is open. until_now: it ends when all is there that was committed at its start."""
+        self._capture, self._location, self._spool = capture, location, spool
+        self._server, self._names, self._log = capture.server, capture.names, capture.log
+        self._until_now, self._target = until_now, 0
+        self._writer = spool.writer(capture.names.slot)
+        durable = standing_in(spool) or Standing()
+        self._lsn, self._changes, self._is_open, self._end = durable.lsn, durable.changes, durable.is_open, durable.end
+        self._in_snapshot = durable.in_snapshot
+        self._segment = Segment(durable)
+        self._skipped = 0
+        self._sealed = self._answered = self._rested = time.monotonic()
+        self._session: Session | None = None
+        self._record: Record | None = None
+        self._point: Point | None = None
+        self._due: list[Captured] = []
+        self._waiting: set[bytes] = set()
+        self._confirmed = 0
+        self._cursor: Any = None
+        self.streamed = False
+
+    def capture(self) -> None:
+        """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
+        try:
+            with self._server.session() as self._session:
+                version = version_of(self._session)
+                self._begin()
+                connection = self._server.replication()
+                try:
+                    with self._server.asked():
+                        self._cursor = connection.cursor()
+                        options = options_of(version, self._names.publication)
+                        self._cursor.start_replication(slot_name=self._names.slot, decode=False, options=options)
+                        self._capture.failure = None
+                        self._receive(connection)
+                finally:
+                    connection.close()
+        finally:
+            if self._point is not None:
+                self._point.close()
+
+    @property
+    def _asked(self) -> Session:
+        if self._session is None:
+            raise RuntimeError("no session")
+        return self._session
+
+    @property
+    def _known(self) -> Record:
+        if self._record is None:
+            raise RuntimeError("no record")
+        return self._record
+
+    def _begin(self) -> None:
+        """Make publication and slot where they are not there, and read the rows of tables as of then."""
+        session, names = self._asked, self._names
+        record = records.read(self._spool.path)
+        slot = slot_of(session, names.slot)
+        if record is not None and record.creating and slot is not None:
+            session.rows("select pg_drop_replication_slot(%s)", [names.slot])
+            slot = None
+        if reasons := list(problems(session, names, creates=slot is None)):
+            raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
+        [(system, database)] = session.rows(
+            "select system_identifier::text, current_database()::text from pg_control_system()"
+        )
+        if record is not None and (record.system, record.database) != (system, database):
+            raise EnvironmentFault(
+                f"{self._server.shown}: is another database than the one that was captured: the system {system}, "
+                f"database {database}, and not {record.system}, {record.database}; mend the address, or give the "
+                "channel another name"
+            )
+        self._confirmed = max(self._end, record.confirmed if record else 0)
+        check_slot(slot, record, names, self._confirmed)
+        tables = self._tables()
+        if slot is None:
+            self._record = Record(system, database, names.slot)
+            self._record.write(self._spool.path)
+            self._log.info("waits for transactions that are open", slot=names.slot)
+            self._point = point_of_slot(self._server, names.slot, temporary=False)
+            self._record.creating, self._record.confirmed = False, self._point.lsn
+            self._confirmed = self._point.lsn
+            if self._location.snapshot == "never":
+                self._record.read = {one.name: one.relation.oid for one in tables}
+            self._record.write(self._spool.path)
+            self._due = due(tables, self._record.read)
+            self._log.info("capture begins", slot=names.slot, position=lsn_text(self._point.lsn))
+            self._copy()
+        else:
+            self._record = record
+            if self._in_snapshot:  # it was broken off: the table is read again, at another place
+                self._take(commit(self._lsn, self._end, 0))
+                self._seal()
+            self._look_for_tables(tables)
+        if self._until_now:
+            [(now,)] = session.rows("select pg_logical_emit_message(true, 'integrator', '') - '0/0'")
+            self._target = int(now)
+
+    def _tables(self) -> Sequence[Captured]:
+        there = found(self._asked, self._location)
+        publish(self._asked, self._names, there.tables, self._location)
+        return there.tables
+
+    def _look_for_tables(self, tables: Sequence[Captured]) -> None:
+        """Have the rows of tables that came since read, at a place from which their changes are read, too."""
+        new = due(tables, self._known.read)
+        if not new or self._point is not None:
+            return
+        if self._location.snapshot == "never":
+            self._known.read |= {one.name: one.relation.oid for one in new}
+            self._known.write(self._spool.path)
+            return
+        self._log.info("tables are new", tables=[one.name for one in new])
+        self._point = point_of_slot(self._server, f"{self._names.slot[:50]}_snapshot", temporary=True)
+        self._due = new
+        self._waiting = {one.relation.oid.to_bytes(4, "big") for one in new}
+
+    def _receive(self, connection: Any) -> None:
+        """Read messages until the end is asked for, or all is read that is to be read."""
+        looked = time.monotonic()
+        while True:
+            idle = self._read_some()
+            now = time.monotonic()
+            age = now - self._sealed
+            if self._segment.size >= SEGMENT_BYTES or (self._segment.size and age >= SEGMENT_S):
+                self._seal()
+            if self._capture.ending:
+                self._seal()
+                return
+            if idle:
+                self._rest(now)
+                if self._until_now and self._is_done():
+                    self._seal()
+                    return
+                if self._until_now:  # the server says how far it has looked
+                    self._cursor.send_feedback(reply=True, force=True)
+                select.select([connection], [], [], _WAIT_S)
+            elif not self._until_now and self._spool.waiting_bytes > self._location.spool_bytes:
+                self._wait_for_room()
+            if now - looked > _TABLES_S and not self._is_open:
+                looked = now
+                self._look_for_tables(self._tables())
+
+    def _read_some(self) -> bool:
+        """Read messages that are there; return whether no more are."""
+        read, take = self._cursor.read_message, self._take
+        for _ in range(_EACH):
+            message = read()
+            if message is None:
+                return True
+            take(message.payload)
+        return False
+
+    def _take(self, message: bytes) -> None:
+        """Write a message. One that is durable already, for it comes again after a crash, is not written twice (I9)."""
+        kind = message[0]
+        if kind == RELATION:
+            if self._segment.know(message):
+                self._seal()
+        elif kind == BEGIN:
+            self._take_begin(message)
+        elif kind == COMMIT:
+            self._take_commit(message)
+        elif self._skipped:
+            self._skipped -= kind in CHANGES
+        elif kind in ROWS:
+            self._changes += 1
+            oid = message[1:5]
+            if oid in self._waiting:
+                self._segment.add(LEFT)
+            else:
+                self._segment.add_change(message, oid)
+        elif kind == TRUNCATE:
+            self._changes += 1
+            self._take_truncate(message)
+        elif kind == MESSAGE:
+            self._changes += 1
+            self._segment.add(message)
+
+    def _take_begin(self, message: bytes) -> None:
+        lsn = int.from_bytes(message[1:9], "big")
+        if self._point is not None and lsn >= self._point.lsn:
+            self._copy()
+        before = self._lsn
+        if lsn < before or (lsn == before and not self._is_open):
+            self._skipped = _ALL
+        elif lsn == before:
+            self._skipped = self._changes
+        elif self._is_open:
+            raise EnvironmentFault(
+                f"{self._server.shown}: the rest of the transaction at {lsn_text(before)} does not come, and the one "
+                f"at {lsn_text(lsn)} does: changes are gone; {ANEW}"
+            )
+        else:
+            self._lsn, self._changes, self._is_open = lsn, 0, True
+            self._segment.add(message)
+
+    def _take_commit(self, message: bytes) -> None:
+        if self._skipped:
+            whole, self._skipped = self._skipped > _ALL >> 1, 0
+            if whole:
+                return
+        self._is_open, self._end = False, int.from_bytes(message[10:18], "big")
+        self._segment.add(message)
+
+    def _take_truncate(self, message: bytes) -> None:
+        """Write a TRUNCATE without the tables whose rows will be read after it."""
+        oids = [message[at : at + 4] for at in range(6, len(message), 4)]
+        left = [one for one in oids if one not in self._waiting]
+        if not left:
+            self._segment.add(LEFT)
+            return
+        for one in left:
+            self._segment.announce(one)
+        self._segment.add(message[:1] + len(left).to_bytes(4, "big") + message[5:6] + b"".join(left))
+
+    def _copy(self) -> None:
+        """Write the rows that tables have at the point, each table as a transaction; their changes follow them."""
+        point = self._point
+        if point is None:
+            return
+        lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
+        for number, table in enumerate(self._due, 1):
+            began = time.monotonic()
+            self._segment.know(table.relation.message())
+            self._segment.add(begin(lsn, micros, number))
+            self._lsn, self._changes, self._is_open = lsn, 0, True
+            oid = table.relation.oid
+
+            def take(rows: bytes, oid: int = oid) -> None:
+                self._segment.add_change(copied(oid, rows), oid.to_bytes(4, "big"))
+                if self._segment.size >= SEGMENT_BYTES or time.monotonic() - self._sealed >= 1.0:
+                    self._seal()
+                    self._wait_for_room()
+                    self._alive()
+
+            count = point.copy(table, take)
+            self._segment.add(commit(lsn, point.lsn, micros))
+            self._is_open, self._end = False, max(self._end, point.lsn)
+            self._seal()
+            self._known.read[table.name] = oid
+            self._known.write(self._spool.path)
+            seconds = round(time.monotonic() - began, 1)
+            left = len(self._due) - number
+            self._log.info("snapshot of a table", table=table.name, rows=count, seconds=seconds, tables_left=left)
+        point.close()
+        self._point, self._due, self._waiting = None, [], set()
+
+    def _seal(self) -> None:
+        """Make what was received durable, hand it to the cycles, and confirm it to the server, in this order (I9)."""
+        standing = Standing(self._lsn, self._changes, self._is_open, self._end)
+        if self._segment.size:
+            self._writer.write(b"".join(self._segment.pieces))
+            self._writer.seal()
+        self._segment.clear(standing)
+        self._sealed = time.monotonic()
+        self.streamed = True
+        if self._end > self._confirmed:
+            self._confirm(self._end)
+
+    def _confirm(self, lsn: int) -> None:
+        self._confirmed = lsn
+        if self._cursor is not None:
+            with self._server.asked():
+                self._cursor.send_feedback(write_lsn=lsn, flush_lsn=lsn, apply_lsn=lsn, force=True)
+
+    def _alive(self) -> None:
+        """Answer the server while nothing is read, so that it does not end the connection (wal_sender_timeout)."""
+        now = time.monotonic()
+        if self._cursor is not None and now - self._answered > _ALIVE_S:
+            self._answered = now
+            with self._server.asked():
+                self._cursor.send_feedback(reply=False, force=True)
+
+    def _rest(self, now: float) -> None:
+        """Confirm what the server has sent up to now, of which nothing was ours: a quiet table keeps no log."""
+        if self._is_open or self._segment.size:
+            return
+        seen = int(self._cursor.wal_end or 0)
+        if self._point is not None and seen >= self._point.lsn:
+            self._copy()
+        if self._point is None and seen > self._confirmed and now - self._rested > _CONFIRM_S:
+            self._rested = now
+            self._known.confirmed = seen
+            self._known.write(self._spool.path)  # before the server forgets
+            self._confirm(seen)
+
+    def _is_done(self) -> bool:
+        """Return whether all is captured that was committed at the start."""
+        seen = max(self._end, int(self._cursor.wal_end or 0))
+        return not self._is_open and self._point is None and seen >= self._target
+
+    def _wait_for_room(self) -> None:
+        """Wait until less of the spool waits to be sent; what the slot keeps meanwhile is in the log."""
+        began, reported = time.monotonic(), False
+        while not self._until_now and self._spool.waiting_bytes > self._location.spool_bytes:
+            if self._capture.ending:
+                raise SourceAway("the capture ends while the spool is full")
+            if not reported and time.monotonic() - began > 1.0:
+                reported = True
+                self._log.warning(
+                    "the spool is full: nothing is read from the database",
+                    waiting_bytes=self._spool.waiting_bytes,
+                    spool_bytes=self._location.spool_bytes,
+                )
+            self._alive()
+            time.sleep(_FULL_S)

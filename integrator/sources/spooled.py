@@ -1,0 +1,90 @@
+"""What fills a spool, and the spool between it and the cycles."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from pathlib import Path
+from typing import Protocol
+
+from integrator.sources.contract import Feed
+from integrator.sources.journal.journal import Journal
+from integrator.sources.journal.lines import header_of
+from integrator.sources.spool import Spool, number_of
+
+
+class Receiving(Protocol):
+    """Fills a spool in a thread of its own."""
+
+    def start(self) -> None:
+        """Start. Raises EnvironmentFault."""
+
+    def close(self) -> None:
+        """End; what was received is durable, and sealed."""
+
+
+class Spooled(Feed):
+    """Receives while the channel is integrated; segments are removed when no cycle that is kept has them any more."""
+
+    def __init__(self, spool: Spool, receiver: Receiving, journal: Path, kept_cycles: int) -> None:
+        """Take an opened spool, and what fills it. journal: which segments were taken."""
+        self.spool, self.receiver = spool, receiver
+        self._journal, self._kept_cycles = journal, kept_cycles
+        self._ends: deque[int] = deque()
+        self._synced = self._followed = self._number = 0
+        self._taken: deque[tuple[int, str]] = deque()
+        self._follow()
+        if self._taken:
+            self.spool.go_on_after(number_of(self._taken[-1][1]))
+
+    def start(self, synced: int) -> None:
+        """Start to receive; `synced` is the number of the last segment that is in a synced cycle."""
+        self.synced(synced)
+        self.receiver.start()
+
+    def synced(self, last: int) -> None:
+        """Take note of a synced cycle, which ends with segment number `last` of the journal."""
+        self._follow()
+        self.spool.synced([name for number, name in self._taken if self._synced < number <= last])
+        self._synced = max(self._synced, last)
+        self._ends.append(last)
+        while len(self._ends) > self._kept_cycles:
+            gone, names = self._ends.popleft(), []
+            while self._taken and self._taken[0][0] <= gone:
+                names.append(self._taken.popleft()[1])
+            if names:
+                self.spool.remove(names)
+
+    def compact(self, journal: Journal, synced: int) -> None:
+        """Compact the journal, see `Journal.compact`, when the segments that it forgets are removed. No stream runs."""
+        entries = journal.compactable(synced)
+        if not entries:
+            return
+        self._follow()
+        self.spool.remove([Path(entry.path).name for entry in entries])
+        journal.compact(synced)
+        while self._taken and self._taken[0][0] <= journal.compacted:
+            self._taken.popleft()
+        self._followed = self._journal.stat().st_size
+
+    def _follow(self) -> None:
+        """Read on in the journal, which the stream's process writes."""
+        if not self._journal.exists():
+            return
+        with self._journal.open("rb") as journal:
+            journal.seek(self._followed)
+            data = journal.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = whole.splitlines()
+        if not self._followed and lines and (header := header_of(lines[0])) is not None:
+            self._number = int(header["compacted"])
+            lines = lines[1:]
+        self._followed += len(whole)
+        for line in lines:
+            self._number += 1
+            self._taken.append((self._number, json.loads(line)["path"].rpartition("/")[2]))
+
+    def close(self) -> None:
+        """End to receive."""
+        self.receiver.close()
+        self.spool.close()
