@@ -12,7 +12,8 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib import metadata
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +26,9 @@ from integrator.cli.local import local_timezone
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
 from integrator.errors import ConfigurationError, Defect, IntegratorError, command
 from integrator.names.numbers import counted
+
+if TYPE_CHECKING:
+    from integrator.plan import Plan
 
 app = typer.Typer(
     help="Integrate database changes into Kafka. Without a command: integrate, continuously.",
@@ -80,18 +84,23 @@ def integrate(
     if not channel:
         raise typer.BadParameter("--channel FILE is needed")
     with _logged(context.obj):
-        from integrator.monitor.server import serving
-        from integrator.run import daemon
-        from integrator.run.state.directory import State
+        _integrate([plan_of(context, file, contexts, variables) for file in channel], once=once)
 
-        plans = [plan_of(context, file, contexts, variables) for file in channel]
-        if len({plan.state for plan in plans}) < len(plans):
-            raise typer.BadParameter("two of the channels keep their progress in the same directory (channel, state)")
-        progress.configure(*(plan.secrets for plan in plans))
-        for plan in plans:  # before their address is found to be taken
-            State(plan.state).check_free(plan.channel)
-        with serving(plans) as observer:
-            daemon.integrate(plans, once=once, observer=observer)
+
+def _integrate(plans: list[Plan], *, once: bool) -> None:
+    """Integrate channels, with what watches them. Raises IntegratorError."""
+    from integrator.monitor.server import serving
+    from integrator.run import daemon
+    from integrator.run.seen import progress
+    from integrator.run.state.directory import State
+
+    if len({plan.state for plan in plans}) < len(plans):
+        raise typer.BadParameter("two of the channels keep their progress in the same directory (channel, state)")
+    progress.configure(*(plan.secrets for plan in plans))
+    for plan in plans:  # before their address is found to be taken
+        State(plan.state).check_free(plan.channel)
+    with serving(plans) as observer:
+        daemon.integrate(plans, once=once, observer=observer)
 
 
 @contextlib.contextmanager
@@ -183,6 +192,63 @@ for _command in (
     initial.init,
 ):
     app.command()(_command)
+
+
+@app.command()
+def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    context: typer.Context,
+    source: Annotated[str, typer.Option("--from", help="The database: postgresql://USER@HOST:PORT/DATABASE.")],
+    brokers: Annotated[str, typer.Option("--to", help="Kafka brokers: HOST:PORT, several with commas.")],
+    registry: Annotated[
+        str | None, typer.Option(help="URL of a schema registry: for Avro, which is the default then.")
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="connect-json (default), json, avro, protobuf, json-schema.")
+    ] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option("--tables", help="Which tables: SCHEMA.TABLE, with * for any text; all without it."),
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="The topics: DATABASE.{hvr_schema}.{hvr_tbl_name} without it.")
+    ] = None,
+    deletes: Annotated[
+        str, typer.Option(help="row: a delete is a message with op_val 0; tombstone: one without a value.")
+    ] = "row",
+    write_channel: Annotated[
+        Path | None, typer.Option("--write-channel", help="Write the channel that this stands for to a file, and end.")
+    ] = None,
+    state: Annotated[Path, typer.Option(help="Where progress is kept, and the channel.")] = Path("integrator-state"),
+    once: Annotated[bool, typer.Option("--once", help="Send what is there and committed now, and end.")] = False,
+) -> None:
+    """Capture a database into Kafka: the rows that its tables have, and all changes that follow."""
+    from integrator.cli import direct
+
+    if deletes not in ("row", "tombstone"):
+        raise typer.BadParameter("--deletes is row or tombstone")
+    asked = direct.Asked(source, brokers, registry, format_, tuple(tables or ()), topic, deletes == "tombstone")
+    made = direct.channel_of(asked)
+    if made.password is not None:
+        os.environ[direct.PASSWORD_VARIABLE] = made.password
+    file = write_channel or state / f"{made.name}.yaml"
+    direct.written(made, file)
+    if write_channel is not None:
+        hint = f"; give its password as {direct.PASSWORD_VARIABLE}" if made.password is not None else ""
+        typer.echo(f"{file}: channel {made.name}{hint}\nNext: integrator --channel {file}")
+        return
+    with _logged(context.obj):
+        plan = plan_of(context, str(file), None, None)
+        output.console().print(plan.secrets.mask("\n".join(direct.opening_lines(plan))))
+        _integrate([plan], once=once)
+
+
+@app.command()
+def forget(context: typer.Context, channel: ChannelFile) -> None:
+    """Drop the replication slot and the publication of a channel that captures a database. Its state is kept."""
+    from integrator.cli import direct
+
+    dropped = direct.forget(plan_of(context, channel, None, None))
+    typer.echo("\n".join(f"dropped: {one}" for one in dropped) or "nothing was there to drop")
 
 
 @app.command()

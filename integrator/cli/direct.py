@@ -1,0 +1,130 @@
+"""`run --from DATABASE --to BROKERS`: the channel that it stands for; and `forget`, which ends a capture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from integrator.cli.first_channel import word
+from integrator.cli.templates import FIRST
+from integrator.errors import ConfigurationError
+from integrator.plan import Plan
+from integrator.sources.postgres.source import Postgres
+
+PASSWORD_VARIABLE = "PGPASSWORD"  # noqa: S105 - its name
+"""The variable by which libpq takes a password (https://www.postgresql.org/docs/current/libpq-envars.html)."""
+_SCHEMES = ("postgresql", "postgres")
+FORMATS = {
+    "connect-json": "",
+    "json": '  - {action: FileFormat, group: "*", Json: true, JsonMode: ROW_FRAGMENTS}\n',
+    "avro": "    Kafka_Schema_Registry_Format: AVRO\n",
+    "protobuf": "    Kafka_Schema_Registry_Format: PROTOBUF\n",
+    "json-schema": "    Kafka_Schema_Registry_Format: JSON_SCHEMA\n",
+}
+"""By the word for a format: a line of the Kafka location, or of the actions."""
+OF_REGISTRY = ("avro", "protobuf", "json-schema")
+_TOMBSTONES = "  - {action: Integrate, OnDeleteSendTombstone: true}\n"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command was given. tables: patterns. topic: with substitutions; None for the default."""
+
+    source: str
+    brokers: str
+    registry: str | None = None
+    format: str | None = None
+    tables: Sequence[str] = ()
+    topic: str | None = None
+    tombstones: bool = False
+
+
+@dataclass(frozen=True)
+class Direct:
+    """A channel: its name, its text, and the password that its address does not have."""
+
+    name: str
+    text: str
+    password: str | None
+
+
+def channel_of(asked: Asked) -> Direct:
+    """Return the channel that a command stands for. Raises ConfigurationError."""
+    address, password = _without_password(asked.source)
+    format_ = asked.format or ("avro" if asked.registry else "connect-json")
+    if format_ not in FORMATS:
+        raise ConfigurationError(f"--format {format_!r} is none of {', '.join(FORMATS)}")
+    if (format_ in OF_REGISTRY) != (asked.registry is not None):
+        raise ConfigurationError(
+            f"--format {format_} needs a schema registry: add --registry http://HOST:8081"
+            if asked.registry is None
+            else f"--registry is for {', '.join(OF_REGISTRY)}, and --format is {format_}: leave one of them out"
+        )
+    name = _name(address)
+    source = f"  src:\n    class: postgres\n    address: {word(address)}\n"
+    if asked.tables:
+        source += f"    tables: [{', '.join(map(word, asked.tables))}]\n"
+    access = f"    Kafka_Schema_Registry: {word(asked.registry)}\n" if asked.registry else ""
+    line = FORMATS[format_]
+    at_location = line.startswith("    ")
+    text = FIRST.format(
+        name=name,
+        source=source,
+        brokers=f"[{', '.join(word(one.strip()) for one in asked.brokers.split(','))}]",
+        access=access + (line if at_location else ""),
+        topic=asked.topic or f"{name}.{{hvr_schema}}.{{hvr_tbl_name}}",
+        tables="",
+        actions=("" if at_location else line) + (_TOMBSTONES if asked.tombstones else ""),
+    )
+    return Direct(name, text, password)
+
+
+def _without_password(source: str) -> tuple[str, str | None]:
+    """Return an address without its password, and this: it is in no file and no list of processes' arguments."""
+    parts = urlsplit(source)
+    if parts.scheme not in _SCHEMES:
+        raise ConfigurationError(
+            f"--from is no address that changes are captured from: {parts.scheme or 'it has no scheme'}; write "
+            "postgresql://USER@HOST:PORT/DATABASE; of other databases, write a channel over the files or topics of "
+            "what captures them (docs/sources/index.md)"
+        )
+    user, at, host = parts.netloc.rpartition("@")
+    name, colon, password = user.partition(":")
+    if not parts.path.strip("/"):
+        raise ConfigurationError("--from names no database: add /NAME to it")
+    return urlunsplit(parts._replace(netloc=f"{name}{at}{host}")), unquote(password) if colon else None
+
+
+def _name(address: str) -> str:
+    letters = re.sub(r"[^a-z0-9_]+", "_", urlsplit(address).path.strip("/").lower()).strip("_")
+    return (letters if letters[:1].isalpha() else f"c{letters}")[:12]
+
+
+def written(direct: Direct, to: Path) -> None:
+    """Write the channel, where no other one is. Raises ConfigurationError for a file with another text."""
+    if to.exists() and to.read_text(encoding="utf-8") != direct.text:
+        raise ConfigurationError(
+            f"{to}: is there already, with another channel; run that one (integrator --channel {to}), or remove it"
+        )
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(direct.text, encoding="utf-8")
+
+
+def opening_lines(plan: Plan) -> Iterator[str]:
+    """Yield what was found, and what is sent where."""
+    yield f"from {plan.changes.describe()}"
+    for table in plan.recipe.tables:
+        key = ", ".join(table.table.key) or "no key"
+        yield f"  {table.in_source.full_name} ({len(table.in_source.columns)} columns; {key}) to {table.topic}"
+    yield from (f"note: {note}" for note in plan.notes)
+
+
+def forget(plan: Plan) -> list[str]:
+    """Drop what a capture has made at its database; return what was dropped. Raises IntegratorError."""
+    source = plan.changes
+    if not isinstance(source, Postgres):
+        raise ConfigurationError("the channel captures no database: forget is for locations of class postgres")
+    return source.forget()
