@@ -5,6 +5,8 @@ from collections import defaultdict
 
 import pytest
 
+from integrator import plan
+from integrator.errors import ConfigurationError, EnvironmentFault
 from tests.parts import kafka_io, postgres
 
 pytestmark = [
@@ -96,8 +98,105 @@ def test_rows_that_are_there_and_changes_that_follow(database, broker, channel, 
     integrate_once(path)
     [(_, rows)] = rows_of(broker, f"{name}.t").items()
     assert sorted(row["k"] for row in rows[:1000]) == list(range(1, 1001))
-    print(rows[1000:])
-    assert len({row["seq"] for row in rows}) == len(rows)
+    assert [(row["op"], row["k"]) for row in rows[1000:]] == [
+        (1, 1001), (2, 1), (0, 2), (3, 4), (2, 4000), (5, None),
+    ]  # fmt: skip
+    assert [row["seq"] for row in rows] == sorted({row["seq"] for row in rows})
+
+
+def test_tables_and_columns_that_come_later(database, broker, channel, integrate_once, name):
+    """The new table's rows come before its changes; a column that is dropped is missing, one that is wider has its type."""
+    database.run("create table t(k int primary key, v text, n int); insert into t values (1, 'a', 1)")
+    path = channel()
+    integrate_once(path)
+    database.run(
+        "insert into t values (2, 'b', 2); alter table t add column x date; insert into t values (3, 'c', 3, '2026-11-27')"
+    )
+    database.run(
+        "alter table t drop column v; alter table t alter column n type bigint; insert into t values (4, 1::bigint << 40, null)"
+    )
+    database.run("create table late(k int primary key); insert into late values (1)")
+    integrate_once(path)
+    database.run("insert into late values (2)")
+    integrate_once(path)
+    found = rows_of(broker, f"{name}.t", f"{name}.late")
+    rows = [{key: value for key, value in row.items() if key not in ("op", "seq")} for row in found[f"{name}.t"]]
+    assert rows == [
+        {"k": 1, "v": "a", "n": 1},
+        {"k": 2, "n": 2, "v": "b"},
+        {"k": 3, "n": 3, "x": "2026-11-27", "v": "c"},
+        {"k": 4, "n": 1 << 40, "x": None},
+    ]
+    assert [row["k"] for row in found[f"{name}.late"]] == [1, 2]
+
+
+def test_replica_identities_and_unchanged_long_values(database, broker, channel, integrate_once, name):
+    database.run("create table d(k int primary key, v text, n int); create table f(k int, v text, n int)")
+    database.run("alter table f replica identity full; create table none(k int)")
+    for table in "df":
+        database.run(
+            f"insert into {table} values (1, (select string_agg(md5(g::text), '') from generate_series(1, 500) g), 1)"
+        )
+    path = channel()
+    integrate_once(path)
+    database.run("update d set n = 2; update f set n = 2; delete from d; delete from f; insert into none values (1)")
+    integrate_once(path)
+    found = rows_of(broker, f"{name}.d", f"{name}.f")
+    assert [(row["op"], "v" in row, row.get("n")) for row in found[f"{name}.d"]] == [
+        (1, True, 1),
+        (2, False, 2),
+        (0, False, None),
+    ]
+    rows = found[f"{name}.f"]
+    assert [(row["op"], row["n"]) for row in rows] == [(1, 1), (3, 1), (2, 2), (0, 2)]
+    assert len({row["v"] for row in rows}) == 1
+    notes = [note for note in plan.build(str(path), "UTC").notes if "not captured" in note]
+    assert len(notes) == 1
+    assert notes[0].startswith("table public.none is not captured: it has no primary key and no replica identity")
+
+
+def test_partitions_are_their_root_or_each_a_table(database, broker, channel, integrate_once, name):
+    database.run("create table p(k int primary key, v text) partition by range (k)")
+    for number in range(2):
+        database.run(f"create table p{number} partition of p for values from ({number}) to ({number + 1})")
+    database.run("insert into p values (0, 'there')")
+    path = channel()
+    integrate_once(path)
+    database.run(
+        "insert into p values (1, 'new'); create table p2 partition of p for values from (2) to (3); insert into p values (2, 'later')"
+    )
+    integrate_once(path)
+    assert [row["k"] for row in rows_of(broker, f"{name}.p")[f"{name}.p"]] == [0, 1, 2]
+
+
+def test_what_is_gone_is_an_error_and_forget_begins_anew(database, channel, integrate_once, name):
+    database.run("create table t(k int primary key)")
+    path = channel()
+    integrate_once(path)
+    slot = f"integrator_{name}"
+    database.run(
+        f"set synchronous_commit = on; insert into t values (1); select pg_replication_slot_advance('{slot}', pg_current_wal_lsn())"
+    )
+    with pytest.raises(EnvironmentFault, match=r"was confirmed up to .* by somebody else"):
+        integrate_once(path)
+    made = plan.build(str(path), "UTC")
+    assert made.changes.forget() == [f"replication slot {slot}", f"publication {slot}"]
+    with pytest.raises(EnvironmentFault, match=r"is not there any more: changes after .* are gone; to begin anew"):
+        integrate_once(path)
+
+
+def test_a_user_who_may_not_is_told_what_to_run(server, database, channel, name):
+    database.run(f"create table t(k int primary key); create role {name} login")
+    path = channel()
+    path.write_text(path.read_text().replace("postgresql://postgres@", f"postgresql://{name}@"))
+    with pytest.raises(ConfigurationError, match="is needed: files with table definitions"):
+        plan.build(str(path), "UTC")
+    database.run(f"grant select on t to {name}")
+    made = plan.build(str(path), "UTC")
+    assert [text for _, text in made.changes.reach("")] == [
+        f'our user may not replicate: as a superuser, alter role "{name}" replication'
+    ]
+    database.run(f"drop owned by {name}; drop role {name}")
 
 
 TYPES = {

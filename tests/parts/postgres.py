@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +45,18 @@ class Postgres:
     port: int
     bin: Path
     user: str = SUPERUSER
+    control: Callable[..., None] | None = None
+    """pg_ctl, with its words."""
+
+    def crash(self) -> None:
+        """End the server at once, as a loss of its machine would: it recovers when it is started."""
+        assert self.control is not None
+        self.control("-m", "immediate", "stop")
+
+    def start(self) -> None:
+        """Start the server again."""
+        assert self.control is not None
+        self.control("-l", "log.again", "start")
 
     @property
     def dsn(self) -> str:
@@ -133,7 +145,7 @@ def cluster(settings: str = "") -> Iterator[Postgres]:
         pg_ctl = [str(found / "pg_ctl"), "-D", str(data), "-w"]
         _run([*pg_ctl, "-l", str(log), "start"], directory, owner, log)
         try:
-            yield Postgres(HOST, port, found)
+            yield Postgres(HOST, port, found, control=lambda *words: _run([*pg_ctl, *words], directory, owner, log))
         finally:
             _run([*pg_ctl, "-m", "immediate", "stop"], directory, owner, log)
 

@@ -1,0 +1,243 @@
+"""A PostgreSQL that is captured under load, while everything around it is killed, frozen, cut and changed.
+
+    python -m tests.faults.capture_campaign [--rounds 200] [--seed 1] [--delivery exactly_once]
+
+A round: inserts, updates, updates of keys, deletes, truncates, rollbacks and, now and then, a new column or a new
+table; meanwhile our process (with or without its JVM and workers), the database or the broker is killed by signal 9,
+our process is frozen, or the database ends our connection. At its end the tables that a consumer makes of the topics
+are those of the database; with exactly_once no change is there twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import signal
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import psycopg2
+
+from tests.parts import brokers, kafka_io, postgres
+from tests.parts.daemon import Daemon
+from tests.parts.waiting import until
+
+SETTINGS = "fsync = on\nsynchronous_commit = on\nfull_page_writes = on\nwal_sender_timeout = 5s\n"
+ROWS = 200
+FAULTS = ("kill", "kill all", "database", "broker", "freeze", "cut", "column", "table")
+
+
+class Load(threading.Thread):
+    """Changes tables until it is ended; the database may be away meanwhile."""
+
+    def __init__(self, address: str, seed: int, tables: list[str]) -> None:
+        super().__init__(daemon=True)
+        self._address, self._draw, self.tables = address, random.Random(seed), tables
+        self.ending = threading.Event()
+        self.statements = 0
+
+    def run(self) -> None:
+        while not self.ending.is_set():
+            with contextlib.suppress(psycopg2.Error), contextlib.closing(psycopg2.connect(self._address)) as connection:
+                while not self.ending.is_set():
+                    self._transaction(connection)
+            self.ending.wait(0.2)
+
+    def _transaction(self, connection) -> None:
+        draw = self._draw
+        with connection.cursor() as cursor:
+            for _ in range(draw.choice((1, 1, 2, 5, 40))):
+                cursor.execute(self._statement(draw.choice(self.tables)))
+                self.statements += 1
+        if draw.random() < 0.1:
+            connection.rollback()
+        else:
+            connection.commit()
+
+    def _statement(self, table: str) -> str:
+        draw = self._draw
+        one, other, text = draw.randrange(ROWS), draw.randrange(ROWS), "long " * draw.choice((1, 1, 1, 3000))
+        what = draw.random()
+        if what < 0.4:
+            return (
+                f"insert into {table} values ({one}, '{text}', {other}) on conflict (id) do update set n = excluded.n"
+            )
+        if what < 0.7:
+            return f"update {table} set n = {other} where id = {one}"
+        if what < 0.8:
+            return f"update {table} set id = {other} where id = {one} and not exists (select from {table} where id = {other})"
+        if what < 0.99:
+            return f"delete from {table} where id = {one}"
+        return f"truncate {table}"
+
+
+class Campaign:
+    """A database, a broker, and the process that captures."""
+
+    def __init__(
+        self, directory: Path, server: postgres.Postgres, broker: brokers.KraftBroker, seed: int, delivery: str
+    ):
+        self.server, self.broker, self.delivery = server, broker, delivery
+        self.draw, self.seed = random.Random(seed), seed
+        self.tables, self.counted = ["t0", "t1"], Counter[str]()
+        for table in self.tables:
+            self._create(table)
+        server.psql("insert into t0 select g, 'first ' || g, 0 from generate_series(0, 150) g")
+        self.channel = directory / "channel.yaml"
+        self.channel.write_text(
+            f"""
+channel: campaign
+state: {directory}/state
+delivery: {delivery}
+restart: {{timeout_seconds: -1, first_seconds: 0.5, most_seconds: 2}}
+locations:
+  src: {{class: postgres, address: "{server.dsn}"}}
+  kaf: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], Kafka_Default_Topic: "{{hvr_tbl_name}}", Create_Topics: {{Partitions: 3, Replication_Factor: 1}}}}
+actions:
+  - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
+  - {{action: ColumnProperties, Name: op, Extra: true, Datatype: integer, IntegrateExpression: "{{hvr_op}}"}}
+  - {{action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, Length: 45, TimeKey: true, IntegrateExpression: "{{hvr_integ_seq}}"}}
+"""
+        )
+        self.daemon = Daemon(self.channel)
+
+    def _create(self, table: str) -> None:
+        self.server.psql(f"create table {table}(id int primary key, v text, n int)")
+
+    def round(self, number: int) -> None:
+        """Raises AssertionError where the topics are not the tables."""
+        load = Load(self.server.dsn, self.seed * 1000 + number, list(self.tables))
+        load.start()
+        faults = [self.draw.choice(FAULTS) for _ in range(self.draw.choice((1, 2, 2, 3)))]
+        for fault in faults:
+            time.sleep(self.draw.uniform(0.3, 2.5))
+            self._fault(fault, load)
+            self.counted[fault] += 1
+        time.sleep(self.draw.uniform(0.3, 1.5))
+        load.ending.set()
+        load.join()
+        for table in self.tables:
+            self.server.psql(f"insert into {table} values ({-number - 1}, 'mark', 0)")
+        until(
+            lambda: self._arrived(number), lambda: f"{faults}: not all came: " + "\n".join(self.daemon.lines[-12:]), 120
+        )
+        self._compare(faults)
+        self.counted["statements"] += load.statements
+        print(f"round {number}: {', '.join(faults)}: {load.statements} statements, equal", flush=True)
+
+    def _fault(self, fault: str, load: Load) -> None:
+        match fault:
+            case "kill" | "kill all":
+                self.daemon.kill(everything=fault == "kill all")
+                time.sleep(self.draw.uniform(0, 1))
+                self.daemon = Daemon(self.channel)
+            case "database":
+                self.server.crash()
+                self.server.start()
+            case "broker":
+                self.broker.stop()
+                self.broker.start()
+            case "freeze":
+                os.kill(self.daemon.pid, signal.SIGSTOP)
+                time.sleep(self.draw.uniform(1, 8))
+                os.kill(self.daemon.pid, signal.SIGCONT)
+            case "cut":
+                self.server.psql(
+                    "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'integrator%'"
+                )
+            case "column":
+                table = self.draw.choice(self.tables)
+                column = f"c{self.counted['column']}"
+                self.server.psql(f"alter table {table} add column {column} int default 7")
+            case "table" if len(self.tables) < 8:
+                table = f"t{len(self.tables)}"
+                self._create(table)
+                self.server.psql(f"insert into {table} select g, 'of {table}', 0 from generate_series(0, 50) g")
+                self.tables.append(table)
+                load.tables.append(table)
+
+    def _messages(self, table: str) -> list[dict]:
+        with contextlib.suppress(Exception):
+            return [json.loads(one.value) for one in kafka_io.read_all(self.broker.servers, [table])]
+        return []
+
+    def _arrived(self, number: int) -> bool:
+        if not self.daemon.running:
+            self.daemon = Daemon(self.channel)
+        return all(any(row["id"] == -number - 1 for row in self._messages(table)) for table in self.tables)
+
+    def _compare(self, faults: list[str]) -> None:
+        for table in self.tables:
+            rows = self._messages(table)
+            if self.delivery == "exactly_once":
+                twice = [seq for seq, count in Counter(row["seq"] for row in rows).items() if count > 1]
+                assert not twice, f"{faults}: {table}: twice: {twice[:3]}"
+            made = rebuilt(rows)
+            lines = self.server.psql(f"select row_to_json(t) from {table} t").splitlines()
+            wanted = {row["id"]: row for row in map(json.loads, lines)}
+            wrong = [key for key in made.keys() | wanted.keys() if not _same(made.get(key), wanted.get(key))]
+            assert not wrong, (
+                f"{faults}: {table}: {len(wrong)} differ: {wrong[0]}: {made.get(wrong[0])}, {wanted.get(wrong[0])}"
+            )
+
+
+def _same(made: dict | None, wanted: dict | None) -> bool:
+    """Whether a row is the same; a column that came later with a default is not in rows that were sent before."""
+    if made is None or wanted is None:
+        return made is wanted
+    return all(wanted[name] == value for name, value in made.items()) and all(
+        name in made or wanted[name] == 7 for name in wanted
+    )
+
+
+def rebuilt(rows: list[dict]) -> dict[int, dict]:
+    """The rows that are there after changes in the order of their positions: a value that is missing stays."""
+    made: dict[int, dict] = {}
+    for row in sorted(rows, key=lambda one: one["seq"]):
+        op = row["op"]
+        values = {name: value for name, value in row.items() if name not in ("op", "seq")}
+        if op == 5:
+            made.clear()
+        elif op in (0, 3):
+            made.pop(row["id"], None)
+        elif op in (1, 2):
+            made[row["id"]] = {**made.get(row["id"], {}), **values} if op == 2 else values
+    return made
+
+
+def run(directory: Path, rounds: int, seed: int, delivery: str, first: int = 0) -> Counter[str]:
+    """Have rounds. Returns what was counted; raises AssertionError where one ends wrongly."""
+    kafka = brokers.libraries()
+    assert kafka is not None
+    (directory / "kafka").mkdir()
+    with contextlib.ExitStack() as stack:
+        broker = stack.enter_context(brokers.KraftBroker(kafka, directory / "kafka"))
+        server = stack.enter_context(postgres.cluster(SETTINGS))
+        campaign = Campaign(directory, server, broker, seed, delivery)
+        try:
+            campaign.daemon.wait_for("capture begins")
+            for number in range(first, first + rounds):
+                campaign.round(number)
+        finally:
+            campaign.daemon.kill(everything=True)
+    return campaign.counted
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--delivery", default="exactly_once")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="capture-") as name:
+        print(dict(run(Path(name), options.rounds, options.seed, options.delivery)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""PostgreSQL's messages as lines of JSON; where a stream stands; slots that are refused."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from integrator.decode.encodings.pgoutput import (
+    Column,
+    Relation,
+    frame,
+    lines_of,
+    relation_of,
+    relations_in,
+    split,
+    whole_bytes,
+)
+from integrator.decode.lines.reading import LineReading
+from integrator.errors import EnvironmentFault
+from integrator.sources.postgres import frames
+from integrator.sources.postgres.catalogue import Definitions, is_wanted
+from integrator.sources.postgres.record import Record
+from integrator.sources.postgres.slot import Names, Slot, check_slot
+from integrator.sources.spool import Spool
+
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+
+ORDERS = Relation(77, "public", "orders", "d", (Column("id", 23, -1, True), Column('na"me', 25, -1, False)))
+OID = struct.pack(">I", 77)
+MISSING = object()
+
+
+def tuple_of(*values):
+    """A tuple as pgoutput writes it: text, null or unchanged."""
+    made = struct.pack(">H", len(values))
+    for one in values:
+        made += b"n" if one is None else b"u" if one is MISSING else b"t" + struct.pack(">I", len(one)) + one
+    return made
+
+
+def lines(*messages, relations=(ORDERS,)):
+    data = b"".join(map(frame, messages))
+    found = []
+    for part in lines_of("f", data, relations, LineReading()):
+        found += [json.loads(line) for line in bytes(part.data).splitlines()]
+    return found
+
+
+HEAD = {"schema": "public", "table": "orders"}
+CASES = {
+    "begin": (frames.begin(0x3BD39C8, 1_000, 9), {"action": "B", "lsn": 0x3BD39C8, "time": 946684800001000, "xid": 9}),
+    "commit": (frames.commit(1, 2, 3), {"action": "C"}),
+    "message": (b"M" + bytes(13), {"action": "M"}),
+    "insert": (
+        b"I" + OID + b"N" + tuple_of(b"1", b'x"y\n\\'),
+        {"action": "I", **HEAD, "new": {"id": "1", 'na"me': 'x"y\n\\'}},
+    ),
+    "update": (b"U" + OID + b"N" + tuple_of(b"1", None), {"action": "U", **HEAD, "new": {"id": "1", 'na"me': None}}),
+    "update of the key, of which nulls beside it are no values": (
+        b"U" + OID + b"K" + tuple_of(b"1", None) + b"N" + tuple_of(b"2", MISSING),
+        {"action": "U", **HEAD, "old": {"id": "1"}, "new": {"id": "2"}},
+    ),
+    "delete with all values": (
+        b"D" + OID + b"O" + tuple_of(b"2", b"z"),
+        {"action": "D", **HEAD, "old": {"id": "2", 'na"me': "z"}},
+    ),
+    "nothing is left": (b"U" + OID + b"N" + tuple_of(MISSING, MISSING), {"action": "U", **HEAD, "new": {}}),
+    "truncate": (b"T" + struct.pack(">IB", 1, 3) + OID, {"action": "T", **HEAD}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_message_is_a_line(name):
+    message, line = CASES[name]
+    assert lines(message) == [line]
+
+
+def test_what_makes_no_line():
+    assert lines(ORDERS.message(), frames.Standing().message(), frames.LEFT, b"Y" + bytes(9), b"O" + bytes(9)) == []
+
+
+ESCAPES = {"\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+TEXTS = some.one_of(some.none(), some.text(some.characters(codec="utf-8", exclude_characters="\0"), max_size=30))
+
+
+@given(some.lists(some.tuples(TEXTS, TEXTS), min_size=1, max_size=20))
+def test_rows_of_copy_and_inserts_are_the_same_lines(rows):
+    copied = "".join(
+        "\t".join("\\N" if one is None else "".join(ESCAPES.get(letter, letter) for letter in one) for one in row)
+        + "\n"
+        for row in rows
+    )
+    inserts = [b"I" + OID + b"N" + tuple_of(*(one if one is None else one.encode() for one in row)) for row in rows]
+    wanted = [{"action": "I", **HEAD, "new": {"id": one, 'na"me': other}} for one, other in rows]
+    assert lines(frames.copied(77, copied.encode())) == lines(*inserts) == wanted
+
+
+def test_frames_that_are_cut_anywhere_are_an_error_or_fewer_lines():
+    data = b"".join(frame(message) for message, _ in CASES.values()) + frame(frames.copied(77, b"1\ta\n2\t\\N\n"))
+    for size in range(len(data)):
+        whole = whole_bytes(data[:size])
+        assert whole <= size
+        if whole < size:
+            with pytest.raises(EnvironmentFault, match="is damaged"):
+                list(lines_of("f", data[:size], [ORDERS], LineReading()))
+
+
+@given(some.integers(0, 10_000), some.binary(min_size=1, max_size=3))
+def test_damaged_frames_are_never_read_past_their_end(place, bytes_):
+    data = bytearray(b"".join(frame(message) for message, _ in CASES.values()) + frame(frames.copied(77, b"1\ta\n")))
+    at = place % (len(data) - len(bytes_))
+    data[at : at + len(bytes_)] = bytes_
+    try:
+        for part in lines_of("f", bytes(data), [ORDERS], LineReading(tolerant=True)):
+            assert part.offsets[-1] == len(part.data)
+    except EnvironmentFault:
+        pass
+
+
+def test_a_change_of_a_relation_that_is_not_announced_is_an_error():
+    with pytest.raises(EnvironmentFault, match="does not announce"):
+        lines(CASES["insert"][0], relations=())
+
+
+def test_a_relation_is_what_its_message_says():
+    assert relation_of(ORDERS.message()) == ORDERS
+    assert relations_in(frame(b"C" + bytes(25)) + frame(ORDERS.message())) == [ORDERS]
+
+
+def test_blocks_have_all_lines_with_their_numbers():
+    data = frame(CASES["insert"][0]) * 1000
+    parts = list(lines_of("f", data, [ORDERS], LineReading(), most=500))
+    assert len(parts) > 10
+    assert np.concatenate([one.numbers for one in parts]).tolist() == list(range(1, 1001))
+
+
+def test_i9_where_a_stream_stands_is_in_its_last_segment(tmp_path):
+    """In the middle of a transaction, and also where that began segments before."""
+    spool, standing = Spool(tmp_path, framing=frames.FRAMES), frames.Standing()
+    messages = [frames.begin(8, 0, 1), *[CASES["insert"][0]] * 3, frames.LEFT, *[CASES["truncate"][0]] * 2]
+    messages += [frames.commit(8, 16, 0), frames.begin(24, 0, 2), CASES["message"][0]]
+    for at in range(0, len(messages), 2):
+        segment = frames.Segment(standing)
+        segment.know(ORDERS.message())
+        for message in messages[at : at + 2]:
+            standing = standing.after(message)
+            if message[0] in b"IUD":
+                segment.add_change(message, OID)
+            else:
+                segment.add(message)
+        writer = spool.writer("slot")
+        writer.write(b"".join(segment.pieces))
+        writer.seal()
+        assert frames.standing_in(spool) == standing
+    assert standing == frames.Standing(lsn=24, changes=1, is_open=True, end=16)
+    again = Spool(tmp_path, framing=frames.FRAMES)
+    assert frames.standing_in(again) == standing
+    assert all(next(split(path.read_bytes()))[:1] == b"0" for path in tmp_path.glob("*.frames"))
+
+
+NAMES, RECORD = Names("p", "s"), Record("1", "shop", "s", creating=False)
+SLOT = Slot("pgoutput", "shop", None, 100, "reserved", 0)
+REFUSED = {
+    "not there": (None, RECORD, "is not there any more"),
+    "not ours": (SLOT, None, "knows nothing of it"),
+    "of another plugin": (Slot("wal2json", "shop", None, 100, "reserved", 0), RECORD, "of the plugin wal2json"),
+    "of another database": (Slot("pgoutput", "other", None, 100, "reserved", 0), RECORD, "in the database other"),
+    "used": (Slot("pgoutput", "shop", 7, 100, "reserved", 0), RECORD, r"used by another process \(pid 7\)"),
+    "invalidated": (Slot("pgoutput", "shop", None, 100, "lost", 0), RECORD, "was invalidated"),
+    "confirmed by somebody else": (Slot("pgoutput", "shop", None, 200, "reserved", 0), RECORD, "confirmed up to 0/C8"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_slot_is_refused(name):
+    slot, record, reason = REFUSED[name]
+    with pytest.raises(EnvironmentFault, match=reason):
+        check_slot(slot, record, NAMES, 100)
+
+
+def test_a_slot_is_taken():
+    check_slot(None, None, NAMES, 0)
+    check_slot(SLOT, RECORD, NAMES, 100)
+
+
+WANTED = [
+    ("public.orders", ["*"], [], True),
+    ("public.orders", ["public.*"], ["public.o*"], False),
+    ("sales.orders", ["orders"], [], True),
+    ("sales.orders", ["public.*"], [], False),
+    ("sales.orders", ["*"], ["sales.*"], False),
+]
+
+
+@pytest.mark.parametrize(("table", "tables", "exclude", "wanted"), WANTED)
+def test_which_tables_patterns_are_for(table, tables, exclude, wanted):
+    location = type("Location", (), {"tables": tables, "exclude": exclude})
+    assert is_wanted(table, location) == wanted
+
+
+def known(*versions):
+    texts = []
+    for columns in versions:
+        sql = (
+            f"CREATE TABLE public.t ({', '.join(f'{name} {kind}' for name, kind in columns.items())}, PRIMARY KEY (k));"
+        )
+        texts.append(json.dumps({"sql": sql, "columns": {"public.t": [*columns]}, "partitions": "root"}))
+    [table] = Definitions(tuple(texts)).tables()
+    return {one.name: one.nullable for one in table.columns}
+
+
+def test_columns_of_another_time_may_be_null():
+    first = {"k": "integer NOT NULL", "v": "text NOT NULL"}
+    assert known(first) == {"k": False, "v": False}
+    assert known(first, {**first, "new": "integer NOT NULL"}) == {"k": False, "v": False, "new": True}
+    assert known(first, {"k": "integer NOT NULL"}) == {"k": False, "v": True}
