@@ -15,7 +15,7 @@ import pyarrow as pa
 from prometheus_client import Counter, Gauge, Histogram
 
 from integrator import errors, schema
-from integrator.channel import base, created_topics, locations, model, monitor, sources, tolerance, topics
+from integrator.channel import base, created_topics, databases, locations, model, monitor, sources, tolerance, topics
 from integrator.contracts.message_format import Options
 from integrator.contracts.operations import STYLES
 from integrator.decode.dialects import CHOSEN
@@ -58,6 +58,7 @@ def reference() -> str:
         _model("tls", sources.SocketTls),
         _model("Location of class kafka", locations.KafkaLocation),
         _model("Location of class kafka with topics", topics.TopicsLocation),
+        _model("Location of class postgres", databases.PostgresLocation),
         _model("Create_Topics", created_topics.TopicCreation),
         _model("Entry of Create_Topics as a list", created_topics.TopicRule),
         _model("Schema_Registry", locations.RegistryUse),

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from integrator.cli.first_channel import word
 from integrator.cli.templates import FIRST
 from integrator.errors import ConfigurationError
+from integrator.names.numbers import counted
 from integrator.plan import Plan
 from integrator.sources.postgres.source import Postgres
 
@@ -118,7 +119,8 @@ def opening_lines(plan: Plan) -> Iterator[str]:
     yield f"from {plan.changes.describe()}"
     for table in plan.recipe.tables:
         key = ", ".join(table.table.key) or "no key"
-        yield f"  {table.in_source.full_name} ({len(table.in_source.columns)} columns; {key}) to {table.topic}"
+        columns = counted(len(table.in_source.columns), "column")
+        yield f"  {table.in_source.full_name} ({columns}; {key}) to {table.topic}"
     yield from (f"note: {note}" for note in plan.notes)
 
 

@@ -5,9 +5,12 @@ import struct
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as some
 
+from integrator.channel.databases import PostgresLocation
+from integrator.cli.direct import Asked, channel_of
 from integrator.decode.encodings.pgoutput import (
     Column,
     Relation,
@@ -19,11 +22,12 @@ from integrator.decode.encodings.pgoutput import (
     whole_bytes,
 )
 from integrator.decode.lines.reading import LineReading
-from integrator.errors import EnvironmentFault
+from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.sources.postgres import frames
 from integrator.sources.postgres.catalogue import Definitions, is_wanted
 from integrator.sources.postgres.record import Record
 from integrator.sources.postgres.slot import Names, Slot, check_slot
+from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool
 
 pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
@@ -217,3 +221,46 @@ def test_columns_of_another_time_may_be_null():
     assert known(first) == {"k": False, "v": False}
     assert known(first, {**first, "new": "integer NOT NULL"}) == {"k": False, "v": False, "new": True}
     assert known(first, {"k": "integer NOT NULL"}) == {"k": False, "v": True}
+
+
+def test_keys_that_do_nothing_and_addresses_that_are_none_are_reported():
+    given = {"class": "postgres", "address": "what is this", "time_zone": "UTC", "debezium": {}, "table": "t"}
+    found = []
+    Postgres(PostgresLocation(**given)).check([], lambda key, text, table="": found.append(key))
+    assert sorted(found) == ["address", "debezium", "table", "table", "time_zone"]
+
+
+def test_i7_an_address_is_shown_without_its_password():
+    for address in ("postgresql://me:secret@db:5433/shop", "host=db port=5433 dbname=shop password=secret"):
+        source = Postgres(PostgresLocation(**{"class": "postgres", "address": address}), channel="x")
+        assert source.describe() == "PostgreSQL at db:5433/shop, tables *"
+        assert "secret" not in f"{source!r} {source.reader!r}"
+
+
+RUN = [
+    (Asked("postgresql://me:p%40ss@db/shop", "k:9092"), "postgresql://me@db/shop", "p@ss"),
+    (Asked("postgres://db:5433/shop?sslmode=require", "k:9092"), "postgres://db:5433/shop?sslmode=require", None),
+]
+
+
+@pytest.mark.parametrize(("asked", "address", "password"), RUN)
+def test_the_channel_of_a_command_has_no_password(asked, address, password):
+    made = channel_of(asked)
+    location = yaml.safe_load(made.text)["locations"]["src"]
+    assert (location["address"], made.password, made.name) == (address, password, "shop")
+    assert "p@ss" not in made.text
+
+
+REFUSED_COMMANDS = [
+    (Asked("mysql://db/shop", "k"), "no address that changes are captured from: mysql"),
+    (Asked("postgresql://db", "k"), "names no database"),
+    (Asked("postgresql://db/shop", "k", format="avro"), "needs a schema registry"),
+    (Asked("postgresql://db/shop", "k", registry="http://r", format="json"), "--registry is for avro"),
+    (Asked("postgresql://db/shop", "k", format="xml"), "is none of connect-json, json"),
+]
+
+
+@pytest.mark.parametrize(("asked", "reason"), REFUSED_COMMANDS)
+def test_a_command_that_cannot_be_is_refused(asked, reason):
+    with pytest.raises(ConfigurationError, match=reason):
+        channel_of(asked)

@@ -172,7 +172,7 @@ def _block(
         raise EnvironmentFault(f"{file}: {_DAMAGED}")
     room = int(found[1]) + 2 * WORD
     if room >= 1 << 31:
-        raise EnvironmentFault(f"{file}: one change has {len(octets):,} bytes and would have over 2 GiB as JSON")
+        raise EnvironmentFault(f"{file}: one change would have over 2 GiB as JSON")
     out, offsets = np.empty(room, np.uint8), np.zeros(int(found[0]) + 1, np.int32)
     count = write_frames(octets, words(octets), (at, end), programs, output_of(out), offsets)
     if count == DAMAGED:

@@ -22,6 +22,8 @@ from integrator.sources.spool import Segments, Spool, number_of, segments
 from integrator.sources.spooled import Spooled
 
 SPOOL = "spool"
+_IDLE = frozenset({"debezium", "time_zone", "timestamp_column"})
+"""Keys of locations that are for records of others."""
 
 
 class CaptureFeed(Spooled):
@@ -110,6 +112,8 @@ class Postgres:
     def check(self, tables: Sequence[Table], report: Report) -> None:
         """Report of an address that is none, and of a `table`, for changes name theirs."""
         check_table(self.location, tables, report)
+        for key in _IDLE & self.location.model_fields_set:
+            report(key, "does nothing where changes are captured: leave it out")
         if why := self._server.refusal():
             report("address", f"is none that libpq takes: {why}; write postgresql://USER@HOST:PORT/DATABASE")
 
