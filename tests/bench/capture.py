@@ -40,6 +40,12 @@ def family(pid: int) -> list[psutil.Process]:
     return [one, *one.children(recursive=True)]
 
 
+def signalled(processes: list[psutil.Process], number: signal.Signals) -> None:
+    for one in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            one.send_signal(number)
+
+
 def cpu(processes: list[psutil.Process]) -> float:
     total = 0.0
     for one in processes:
@@ -92,12 +98,10 @@ locations:
         daemon = Daemon(self._channel(f"s{turn}"))
         daemon.wait_for("cycle synced")
         stopped = family(daemon.pid)
-        for one in stopped:
-            one.send_signal(signal.SIGSTOP)
+        signalled(stopped, signal.SIGSTOP)
         fill(self._server, rows)
         made = Turn(self._server, self._ends, daemon.pid)
-        for one in reversed(stopped):
-            one.send_signal(signal.SIGCONT)
+        signalled(stopped[::-1], signal.SIGCONT)
         try:
             return made.result(rows)
         finally:

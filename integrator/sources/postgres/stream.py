@@ -46,6 +46,10 @@ SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.1
 _EACH = 512
 """Messages between two looks at the clock."""
 _TABLES_S, _ALIVE_S, _CONFIRM_S, _FULL_S, _WAIT_S = 10.0, 5.0, 5.0, 0.2, 0.05
+_OWN_PREFIX, _PREFIX_AT = b"integrator\0", 10
+"""Of logical messages that are written to know how far the log is now."""
+_NEVER_S = 1 << 20
+"""Between messages that psycopg2 sends by itself, but where the server asks for one."""
 _ALL = 1 << 62
 """Skips all changes of a transaction."""
 _MICROS_TO_2000 = 946_684_800_000_000
@@ -86,6 +90,7 @@ class Stream:
         self._waiting: set[bytes] = set()
         self._confirmed = 0
         self._cursor: Any = None
+        self._told: Any = None
         self.streamed = False
 
     def capture(self) -> None:
@@ -99,7 +104,9 @@ class Stream:
                     with self._server.asked():
                         self._cursor = connection.cursor()
                         options = options_of(version, self._names.publication)
-                        self._cursor.start_replication(slot_name=self._names.slot, decode=False, options=options)
+                        self._cursor.start_replication(
+                            slot_name=self._names.slot, decode=False, options=options, status_interval=_NEVER_S
+                        )
                         self._capture.failure = None
                         self._receive(connection)
                 finally:
@@ -189,6 +196,9 @@ class Stream:
         looked = time.monotonic()
         while True:
             idle = self._read_some()
+            if self._cursor.feedback_timestamp != self._told:  # psycopg2 has answered the server by itself
+                self._told = self._cursor.feedback_timestamp
+                self._note()
             now = time.monotonic()
             age = now - self._sealed
             if self._segment.size >= SEGMENT_BYTES or (self._segment.size and age >= SEGMENT_S):
@@ -200,9 +210,10 @@ class Stream:
                 self._rest(now)
                 if self._until_now and self._is_done():
                     self._seal()
+                    self._confirm_idle()
                     return
                 if self._until_now:  # the server says how far it has looked
-                    self._cursor.send_feedback(reply=True, force=True)
+                    self._tell(reply=True)
                 select.select([connection], [], [], _WAIT_S)
             elif not self._until_now and self._spool.waiting_bytes > self._location.spool_bytes:
                 self._wait_for_room()
@@ -244,7 +255,7 @@ class Stream:
             self._take_truncate(message)
         elif kind == MESSAGE:
             self._changes += 1
-            self._segment.add(message)
+            self._segment.add(LEFT if message.startswith(_OWN_PREFIX, _PREFIX_AT) else message)
 
     def _take_begin(self, message: bytes) -> None:
         lsn = int.from_bytes(message[1:9], "big")
@@ -330,28 +341,47 @@ class Stream:
     def _confirm(self, lsn: int) -> None:
         self._confirmed = lsn
         if self._cursor is not None:
-            with self._server.asked():
-                self._cursor.send_feedback(write_lsn=lsn, flush_lsn=lsn, apply_lsn=lsn, force=True)
+            self._tell(lsn)
+
+    def _tell(self, lsn: int = 0, *, reply: bool = False) -> None:
+        """Send the server up to where it may forget. reply: whether it is to answer."""
+        self._note()
+        with self._server.asked():
+            self._cursor.send_feedback(write_lsn=lsn, flush_lsn=lsn, apply_lsn=lsn, reply=reply, force=True)
+
+    def _note(self) -> None:
+        """Record how far the server may be told that it may forget.
+
+        Where all that came is confirmed, psycopg2 confirms by itself what keep-alives say that the server has read
+        since (pq_read_replication_message). There is nothing of ours in it.
+        """
+        seen = int(self._cursor.wal_end or 0)
+        if seen > max(self._end, self._known.confirmed):
+            self._known.confirmed = seen
+            self._known.write(self._spool.path)
 
     def _alive(self) -> None:
         """Answer the server while nothing is read, so that it does not end the connection (wal_sender_timeout)."""
         now = time.monotonic()
         if self._cursor is not None and now - self._answered > _ALIVE_S:
             self._answered = now
-            with self._server.asked():
-                self._cursor.send_feedback(reply=False, force=True)
+            self._tell()
 
     def _rest(self, now: float) -> None:
-        """Confirm what the server has sent up to now, of which nothing was ours: a quiet table keeps no log."""
+        """Read tables that are due at a place that is reached; confirm, now and then: a quiet table keeps no log."""
         if self._is_open or self._segment.size:
             return
         seen = int(self._cursor.wal_end or 0)
         if self._point is not None and seen >= self._point.lsn:
             self._copy()
-        if self._point is None and seen > self._confirmed and now - self._rested > _CONFIRM_S:
+        if now - self._rested > _CONFIRM_S:
             self._rested = now
-            self._known.confirmed = seen
-            self._known.write(self._spool.path)  # before the server forgets
+            self._confirm_idle()
+
+    def _confirm_idle(self) -> None:
+        """Confirm what the server has sent up to now, where all that is ours of it is durable."""
+        seen = int(self._cursor.wal_end or 0)
+        if self._point is None and not self._is_open and not self._segment.size and seen > self._confirmed:
             self._confirm(seen)
 
     def _is_done(self) -> bool:

@@ -1,0 +1,230 @@
+"""What a capture writes into its spool while it is broken off anywhere: each change once, and all rows (I9).
+
+A real PostgreSQL; neither Kafka nor Spark.
+"""
+
+import json
+import random
+from collections import Counter
+
+import psycopg2
+import pytest
+
+from integrator.channel.databases import PostgresLocation
+from integrator.decode.encodings.pgoutput import lines_of, relations_in
+from integrator.decode.lines.reading import LineReading
+from integrator.errors import SourceAway
+from integrator.sources.postgres import stream as streams
+from integrator.sources.postgres.capture import Capture
+from integrator.sources.postgres.frames import FRAMES
+from integrator.sources.postgres.slot import Names
+from integrator.sources.spool import Spool, Writer, sealed_in
+from tests.parts import postgres
+
+pytestmark = pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False))
+
+
+@pytest.fixture(scope="module")
+def server():
+    with postgres.cluster() as running:
+        yield running
+
+
+class Crash(Exception):
+    """Our process is gone."""
+
+
+class Spooled:
+    """A capture into a directory, opened anew each time, as after a crash."""
+
+    def __init__(self, server, directory, name):
+        self.address, self.directory, self.names = server.address(name), directory, Names(f"p_{name}", f"s_{name}")
+
+    def catch_up(self, **more):
+        given = {"class": "postgres", "address": self.address, **more}
+        spool = Spool(self.directory, framing=FRAMES)
+        try:
+            Capture(PostgresLocation(**given), self.names, spool, "test").catch_up()
+        finally:
+            spool.close()
+
+    def lines(self):
+        """Each line, with its transaction's position, and its number there."""
+        transaction, number = None, 0
+        for path in sealed_in(self.directory):
+            data = path.read_bytes()
+            for block in lines_of(str(path), data, relations_in(data), LineReading()):
+                for line in map(json.loads, bytes(block.data).splitlines()):
+                    if line["action"] == "B":
+                        transaction, number = (line["lsn"], line["xid"]), 0
+                    elif line["action"] != "C":
+                        yield (*transaction, number), line
+                        number += 1
+
+
+@pytest.fixture
+def database(server, name):
+    server.psql(f"create database {name}")
+    yield lambda sql: server.psql(sql, name)
+    server.psql(f"select pg_drop_replication_slot('s_{name}')")
+    server.psql(f"drop database {name} with (force)")
+
+
+@pytest.fixture
+def spooled(server, database, tmp_path, name):
+    return Spooled(server, tmp_path / "spool", name)
+
+
+def rebuilt(lines):
+    """The tables after lines, in their order."""
+    made = Counter()
+    tables = {}
+    for _, line in lines:
+        table = tables.setdefault(line.get("table"), {})
+        if line["action"] == "T":
+            table.clear()
+        elif line["action"] == "D":
+            table.pop(line["old"]["k"], None)
+        elif line["action"] in "IU":
+            if "old" in line:
+                table.pop(line["old"]["k"], None)
+            table[line["new"]["k"]] = {**table.get(line["new"]["k"], {}), **line["new"]}
+        made[line["action"]] += 1
+    return tables
+
+
+def rows(database, table):
+    return {
+        row["k"]: row
+        for row in map(
+            json.loads, database(f"select json_build_object('k', k::text, 'v', v::text) from {table}").splitlines()
+        )
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_i9_whatever_is_broken_off_each_change_is_in_the_spool_once(seed, database, spooled, monkeypatch):
+    """A crash before or after a segment is written, sealed, or confirmed; in snapshots, too, whose rows may come again."""
+    draw = random.Random(seed)
+    monkeypatch.setattr(streams, "SEGMENT_BYTES", 2_000)
+    database("create table a(k int primary key, v text); create table b(k int primary key, v text)")
+    for table in "ab":
+        database(f"insert into {table} select g, repeat('x', g % 50) from generate_series(1, 40000) g")
+    crashing = [True]
+
+    def fragile(method, chance):
+        def called(self, *values, **named):
+            if crashing[0] and draw.random() < chance:
+                raise Crash
+            done = method(self, *values, **named)
+            if crashing[0] and draw.random() < chance:
+                raise Crash
+            return done
+
+        return called
+
+    for owner, name, chance in ((Writer, "write", 0.04), (Writer, "seal", 0.04), (streams.Stream, "_confirm", 0.1)):
+        monkeypatch.setattr(owner, name, fragile(getattr(owner, name), chance))
+    crashes = 0
+
+    def catch_up():
+        nonlocal crashes
+        for _ in range(100):
+            try:
+                spooled.catch_up()
+            except Crash:
+                crashes += 1
+            except SourceAway:  # the connection of the one before is not gone yet
+                pass
+            else:
+                return
+        raise AssertionError(f"{crashes} crashes, and no end")
+
+    catch_up()
+    for number in range(6):
+        first = 50_000 + number * 1000
+        database(
+            f"begin; insert into a select g, 'new' from generate_series({first}, {first} + 500) g; "
+            f"update b set v = 'v{number}' where k between {number * 100} and {number * 100 + 99}; commit; "
+            f"delete from a where k = {first + 1}; update b set k = -k where k = {number + 1}; begin; delete from b; rollback"
+        )
+        if number == 3:
+            database(
+                "truncate a; create table c(k int primary key, v text); insert into c select g, 'c' from generate_series(1, 3000) g"
+            )
+        catch_up()
+        if number == 3:
+            database("delete from c where k < 10")
+    crashing[0] = False
+    spooled.catch_up()
+    lines = list(spooled.lines())
+    assert crashes > 3
+    positions = [position for position, _ in lines]
+    assert positions == sorted(set(positions)), "twice, or out of order"
+    made = rebuilt(lines)
+    for table in "abc":
+        assert made[table] == rows(database, table)
+
+
+def test_a_transaction_of_many_segments_is_whole(database, spooled, monkeypatch):
+    monkeypatch.setattr(streams, "SEGMENT_BYTES", 10_000)
+    database("create table a(k int primary key, v text)")
+    spooled.catch_up()
+    database("insert into a select g, 'row ' || g from generate_series(1, 20000) g")
+    spooled.catch_up()
+    assert len(sealed_in(spooled.directory)) > 20
+    assert [line["new"]["k"] for _, line in spooled.lines()] == [str(number) for number in range(1, 20001)]
+
+
+def test_logical_messages_are_there_to_be_counted(database, spooled):
+    database("create table a(k int primary key, v text)")
+    spooled.catch_up()
+    database("begin; select pg_logical_emit_message(true, 'app', 'hello'); insert into a values (1, 'x'); commit")
+    spooled.catch_up()
+    actions = [line["action"] for _, line in spooled.lines()]
+    assert actions.count("I") == 1
+    assert "M" in actions
+
+
+def test_a_quiet_table_in_a_busy_database_keeps_no_log(database, spooled, server, name):
+    """What has no changes of ours is confirmed: a channel that is there for months does not fill the database's disk."""
+    database("create table a(k int primary key, v text); create table busy(k int primary key, v text)")
+    spooled.catch_up(tables=["a"])
+
+    def kept():
+        database("checkpoint")
+        return int(
+            database(
+                f"select pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn) from pg_replication_slots where slot_name = 's_{name}'"
+            )
+        )
+
+    database("insert into busy select g, repeat('x', 1000) from generate_series(1, 20000) g")
+    before = kept()
+    spooled.catch_up(tables=["a"])
+    assert before > 20_000_000
+    assert kept() < before / 10
+
+
+def test_a_snapshot_that_is_not_wanted(database, spooled):
+    database("create table a(k int primary key, v text); insert into a values (1, 'there')")
+    spooled.catch_up(snapshot="never")
+    database("insert into a values (2, 'new')")
+    spooled.catch_up(snapshot="never")
+    assert [line["new"]["k"] for _, line in spooled.lines() if line["action"] == "I"] == ["2"]
+
+
+def test_a_database_in_another_encoding(server, tmp_path, name):
+    server.psql(f"create database {name} encoding 'LATIN1' template template0 locale 'C'")
+    spooled = Spooled(server, tmp_path / "spool", name)
+    with psycopg2.connect(server.address(name)) as connection, connection.cursor() as cursor:
+        connection.set_client_encoding("UTF8")
+        cursor.execute("create table a(k int primary key, v text); insert into a values (1, 'Zürich')")
+    spooled.catch_up()
+    with psycopg2.connect(server.address(name)) as connection, connection.cursor() as cursor:
+        connection.set_client_encoding("UTF8")
+        cursor.execute("insert into a values (2, 'Köln ß')")
+    spooled.catch_up()
+    assert [line["new"]["v"] for _, line in spooled.lines() if line["action"] == "I"] == ["Zürich", "Köln ß"]
+    server.psql(f"select pg_drop_replication_slot('s_{name}')")
+    server.psql(f"drop database {name} with (force)")
