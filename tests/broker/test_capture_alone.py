@@ -228,3 +228,16 @@ def test_a_database_in_another_encoding(server, tmp_path, name):
     assert [line["new"]["v"] for _, line in spooled.lines() if line["action"] == "I"] == ["Zürich", "Köln ß"]
     server.psql(f"select pg_drop_replication_slot('s_{name}')")
     server.psql(f"drop database {name} with (force)")
+
+
+@pytest.mark.parametrize("snapshot", ["initial", "never"])
+def test_a_publication_of_all_tables_has_others_that_are_left_out(snapshot, database, spooled):
+    """A table that comes later has all of its changes, however soon they come."""
+    database("create table a(k int primary key, v text); create table other(k int); create table a_keyless(k int)")
+    database(f"create publication {spooled.names.publication} for all tables")
+    spooled.catch_up(tables=["a*"], snapshot=snapshot)
+    database("insert into a values (1, 'x'); insert into other values (1); insert into a_keyless values (1)")
+    database("create table a_late(k int primary key, v text); insert into a_late values (1, 'soon'); truncate other, a")
+    spooled.catch_up(tables=["a*"], snapshot=snapshot)
+    found = [(line["action"], line["table"]) for _, line in spooled.lines() if line["action"] in "IT"]
+    assert sorted(found) == [("I", "a"), ("I", "a_late"), ("T", "a")]

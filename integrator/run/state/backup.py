@@ -114,6 +114,7 @@ def _members(state: State, backup: Backup) -> Iterator[tuple[str, Path]]:
         checkpoint / "metadata",
         state.path / "added.json",
         state.path / "schemas.json",
+        state.path / "postgres.json",
         state.path / "refreshed.json",
         state.path / "identity",
     ]
@@ -124,7 +125,7 @@ def _members(state: State, backup: Backup) -> Iterator[tuple[str, Path]]:
         [*_, (_, last)] = Journal(state.journal).between(backup.files - 1, backup.files)
         segments = sealed_in(state.spool)
         paths += [path for path in segments if number_of(path.name) >= number_of(last.path)]  # it numbers the next one
-        paths += [state.spool / "senders.json", *state.spool.glob("*.open")]
+        paths += [state.spool / "senders.json", state.spool / "capture.json", *state.spool.glob("*.open")]
     for path in paths:
         if path.exists():
             yield str(path.relative_to(state.path)), path

@@ -87,7 +87,8 @@ class Stream:
         self._record: Record | None = None
         self._point: Point | None = None
         self._due: list[Captured] = []
-        self._waiting: set[bytes] = set()
+        self._read: set[bytes] = set()
+        """The oids of tables whose changes are written."""
         self._confirmed = 0
         self._cursor: Any = None
         self._told: Any = None
@@ -156,14 +157,15 @@ class Stream:
             self._point = point_of_slot(self._server, names.slot, temporary=False)
             self._record.creating, self._record.confirmed = False, self._point.lsn
             self._confirmed = self._point.lsn
-            if self._location.snapshot == "never":
-                self._record.read = {one.name: one.relation.oid for one in tables}
             self._record.write(self._spool.path)
+            if self._location.snapshot == "never":
+                self._note_read(tables)
             self._due = due(tables, self._record.read)
             self._log.info("capture begins", slot=names.slot, position=lsn_text(self._point.lsn))
             self._copy()
         else:
             self._record = record
+            self._read = {one.to_bytes(4, "big") for one in self._known.read.values()}
             if self._in_snapshot:  # it was broken off: the table is read again, at another place
                 self._take(commit(self._lsn, self._end, 0))
                 self._seal()
@@ -183,13 +185,17 @@ class Stream:
         if not new or self._point is not None:
             return
         if self._location.snapshot == "never":
-            self._known.read |= {one.name: one.relation.oid for one in new}
-            self._known.write(self._spool.path)
+            self._note_read(new)
             return
         self._log.info("tables are new", tables=[one.name for one in new])
         self._point = point_of_slot(self._server, f"{self._names.slot[:50]}_snapshot", temporary=True)
         self._due = new
-        self._waiting = {one.relation.oid.to_bytes(4, "big") for one in new}
+
+    def _note_read(self, tables: Sequence[Captured]) -> None:
+        """Record that the rows of tables were read, or are not wanted: changes from now on are."""
+        self._known.read |= {one.name: one.relation.oid for one in tables}
+        self._known.write(self._spool.path)
+        self._read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
 
     def _receive(self, connection: Any) -> None:
         """Read messages until the end is asked for, or all is read that is to be read."""
@@ -237,6 +243,8 @@ class Stream:
         if kind == RELATION:
             if self._segment.know(message):
                 self._seal()
+            if message[1:5] not in self._read:
+                self._look_for_tables(self._tables())
         elif kind == BEGIN:
             self._take_begin(message)
         elif kind == COMMIT:
@@ -246,10 +254,10 @@ class Stream:
         elif kind in ROWS:
             self._changes += 1
             oid = message[1:5]
-            if oid in self._waiting:
-                self._segment.add(LEFT)
-            else:
+            if oid in self._read:
                 self._segment.add_change(message, oid)
+            else:  # its rows are read later, or it is none of ours
+                self._segment.add(LEFT)
         elif kind == TRUNCATE:
             self._changes += 1
             self._take_truncate(message)
@@ -284,9 +292,9 @@ class Stream:
         self._segment.add(message)
 
     def _take_truncate(self, message: bytes) -> None:
-        """Write a TRUNCATE without the tables whose rows will be read after it."""
+        """Write a TRUNCATE without the tables whose rows will be read after it, or that are none of ours."""
         oids = [message[at : at + 4] for at in range(6, len(message), 4)]
-        left = [one for one in oids if one not in self._waiting]
+        left = [one for one in oids if one in self._read]
         if not left:
             self._segment.add(LEFT)
             return
@@ -318,13 +326,12 @@ class Stream:
             self._segment.add(commit(lsn, point.lsn, micros))
             self._is_open, self._end = False, max(self._end, point.lsn)
             self._seal()
-            self._known.read[table.name] = oid
-            self._known.write(self._spool.path)
+            self._note_read([table])
             seconds = round(time.monotonic() - began, 1)
             left = len(self._due) - number
             self._log.info("snapshot of a table", table=table.name, rows=count, seconds=seconds, tables_left=left)
         point.close()
-        self._point, self._due, self._waiting = None, [], set()
+        self._point, self._due = None, []
 
     def _seal(self) -> None:
         """Make what was received durable, hand it to the cycles, and confirm it to the server, in this order (I9)."""
