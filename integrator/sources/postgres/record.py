@@ -17,7 +17,7 @@ class Record:
     """system: PostgreSQL's own identifier of the server. creating: the slot is not there for certain.
 
     confirmed: up to where the server was told at most that it may forget what has no changes of ours. read: the tables
-    whose rows were read, or are not wanted, with their oids.
+    whose rows were read, or are not wanted, with their oids. begun: those of which rows are there, if not all.
     """
 
     system: str
@@ -26,6 +26,7 @@ class Record:
     creating: bool = True
     confirmed: int = 0
     read: dict[str, int] = field(default_factory=dict)
+    begun: dict[str, int] = field(default_factory=dict)
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""

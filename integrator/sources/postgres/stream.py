@@ -165,7 +165,8 @@ class Stream:
             self._copy()
         else:
             self._record = record
-            self._read = {one.to_bytes(4, "big") for one in self._known.read.values()}
+            known = (*self._known.read.values(), *self._known.begun.values())
+            self._read = {one.to_bytes(4, "big") for one in known}
             if self._in_snapshot:  # it was broken off: the table is read again, at another place
                 self._take(commit(self._lsn, self._end, 0))
                 self._seal()
@@ -196,6 +197,15 @@ class Stream:
         self._known.read |= {one.name: one.relation.oid for one in tables}
         self._known.write(self._spool.path)
         self._read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
+
+    def _note_begun(self, table: Captured) -> None:
+        """Record that rows of a table are there: where it is broken off, all of its changes follow them.
+
+        Else those of its rows that are deleted before it is read again would stay with consumers.
+        """
+        self._known.begun[table.name] = table.relation.oid
+        self._known.write(self._spool.path)
+        self._read.add(table.relation.oid.to_bytes(4, "big"))
 
     def _receive(self, connection: Any) -> None:
         """Read messages until the end is asked for, or all is read that is to be read."""
@@ -310,6 +320,7 @@ class Stream:
         lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
         for number, table in enumerate(self._due, 1):
             began = time.monotonic()
+            self._note_begun(table)
             self._segment.know(table.relation.message())
             self._segment.add(begin(lsn, micros, number))
             self._lsn, self._changes, self._is_open = lsn, 0, True
