@@ -2,6 +2,9 @@
 
 import contextlib
 import json
+import os
+import subprocess
+import sys
 from collections import defaultdict
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from integrator import plan
 from integrator.errors import ConfigurationError, EnvironmentFault
 from tests.parts import kafka_io, postgres
+from tests.parts.daemon import ROOT, Daemon
 
 pytestmark = [
     pytest.mark.broker,
@@ -271,3 +275,43 @@ def test_values_of_every_type_are_the_same_from_the_table_and_from_its_changes(
     values = [message.value for message in kafka_io.read_all(broker.servers, [f"{name}.t"])]
     assert len(values) == 6  # deletes have no messages here
     assert values[3:] == values[:3]
+
+
+def test_a_daemon_ends_with_what_is_gone(server, database, channel, name):
+    """The slot is dropped while it runs: it does not go on as if nothing came any more."""
+    database.run("create table t(k int primary key); insert into t values (1)")
+    daemon = Daemon(channel())
+    daemon.wait_for("cycle synced")
+    slot = f"integrator_{name}"
+    database.run(
+        f"select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name = '{slot}'; "
+        f"select pg_drop_replication_slot('{slot}')"
+    )
+    assert daemon.wait() == 5
+    [event] = daemon.events("the process ends")
+    assert f"the replication slot {slot} is not there any more" in event["error"]
+
+
+def test_one_command_needs_no_channel(database, broker, tmp_path, name):
+    """It prints what is sent where; the channel that it writes for itself runs alike."""
+    database.run("create table t(k int primary key, v text); insert into t values (1, 'there')")
+    words = ["run", "--from", database.address, "--to", broker.servers, "--state", str(tmp_path), "--once"]
+    environment = {**os.environ, "SPARK_MASTER": "local[2]"}
+
+    def run(*words):
+        return subprocess.run(
+            [sys.executable, "run.py", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+
+    done = run(*words, "--format", "json")
+    assert done.returncode == 0, done.stderr[-2000:]
+    short = name[:12]
+    assert f"public.t (2 columns; k) to {short}.public.t" in done.stdout
+    database.run("insert into t values (2, 'new')")
+    assert run("--channel", str(tmp_path / f"{short}.yaml"), "--once").returncode == 0
+    sent = rows_of(broker, f"{short}.public.t")[f"{short}.public.t"]
+    assert sorted((row["k"], row["v"], row["op_val"]) for row in sent) == [(1, "there", 1), (2, "new", 1)]
+    assert run("forget", "--channel", str(tmp_path / f"{short}.yaml")).stdout.splitlines() == [
+        f"dropped: replication slot integrator_{short}",
+        f"dropped: publication integrator_{short}",
+    ]
