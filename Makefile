@@ -47,6 +47,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.dialects
 	$(BIN)/python -m tests.bench.peers
 	$(BIN)/python -m tests.bench.topics
+	$(BIN)/python -m tests.bench.capture
 	$(BIN)/python -m tests.bench.guarantees
 
 faults: $(VENV)/installed
@@ -56,6 +57,7 @@ faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.cluster_campaign --rounds 40 --seed 4 --delivery exactly_once
 	$(BIN)/python -m tests.faults.restored_states --rounds 60 --seed 5
 	$(BIN)/python -m tests.faults.topics_campaign --rounds 60 --seed 7
+	$(BIN)/python -m tests.faults.capture_campaign --rounds 200 --seed 8
 	$(BIN)/python -m tests.faults.frozen_states --rounds 16 --seed 6
 	$(BIN)/python -m tests.faults.restarts --restarts 200
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20
