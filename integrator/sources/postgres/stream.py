@@ -12,25 +12,16 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from integrator.channel.databases import PostgresLocation
-from integrator.engine.pgoutput import BEGIN, COMMIT, MESSAGE, RELATION, TRUNCATE
+from integrator.decode.encodings.pgoutput import Relation
+from integrator.engine.pgoutput import BEGIN, RELATION
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.postgres import record as records
 from integrator.sources.postgres.catalogue import Captured, found
-from integrator.sources.postgres.frames import (
-    CHANGES,
-    LEFT,
-    ROWS,
-    Segment,
-    Standing,
-    begin,
-    commit,
-    copied,
-    standing_in,
-)
+from integrator.sources.postgres.frames import Standing, standing_in
+from integrator.sources.postgres.intake import OWN_PREFIX, Intake
 from integrator.sources.postgres.record import Record
 from integrator.sources.postgres.server import Server, Session, lsn_text
 from integrator.sources.postgres.slot import (
-    ANEW,
     Names,
     check_slot,
     options_of,
@@ -45,13 +36,10 @@ from integrator.sources.spool import Spool
 SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.1
 _EACH = 512
 """Messages between two looks at the clock."""
-_TABLES_S, _ALIVE_S, _CONFIRM_S, _FULL_S, _WAIT_S = 10.0, 5.0, 5.0, 0.2, 0.05
-_OWN_PREFIX, _PREFIX_AT = b"integrator\0", 10
-"""Of logical messages that are written to know how far the log is now."""
+_TABLES_S, _ALIVE_S, _CONFIRM_S, _FULL_S, _WAIT_S, _ROWS_S = 10.0, 5.0, 5.0, 0.2, 0.05, 1.0
+_LOOKED_AT = frozenset((BEGIN, RELATION))
 _NEVER_S = 1 << 20
 """Between messages that psycopg2 sends by itself, but where the server asks for one."""
-_ALL = 1 << 62
-"""Skips all changes of a transaction."""
 _MICROS_TO_2000 = 946_684_800_000_000
 
 
@@ -76,19 +64,14 @@ class Stream:
         self._capture, self._location, self._spool = capture, location, spool
         self._server, self._names, self._log = capture.server, capture.names, capture.log
         self._until_now, self._target = until_now, 0
-        self._writer = spool.writer(capture.names.slot)
         durable = standing_in(spool) or Standing()
-        self._lsn, self._changes, self._is_open, self._end = durable.lsn, durable.changes, durable.is_open, durable.end
         self._in_snapshot = durable.in_snapshot
-        self._segment = Segment(durable)
-        self._skipped = 0
-        self._sealed = self._answered = self._rested = time.monotonic()
+        self._intake = Intake(spool.writer(capture.names.slot), durable, self._server.shown)
+        self._answered = self._rested = time.monotonic()
         self._session: Session | None = None
         self._record: Record | None = None
         self._point: Point | None = None
         self._due: list[Captured] = []
-        self._read: set[bytes] = set()
-        """The oids of tables whose changes are written."""
         self._confirmed = 0
         self._cursor: Any = None
         self._told: Any = None
@@ -147,7 +130,7 @@ class Stream:
                 f"database {database}, and not {record.system}, {record.database}; mend the address, or give the "
                 "channel another name"
             )
-        self._confirmed = max(self._end, record.confirmed if record else 0)
+        self._confirmed = max(self._intake.end, record.confirmed if record else 0)
         check_slot(slot, record, names, self._confirmed)
         tables = self._tables()
         if slot is None:
@@ -166,13 +149,13 @@ class Stream:
         else:
             self._record = record
             known = (*self._known.read.values(), *self._known.begun.values())
-            self._read = {one.to_bytes(4, "big") for one in known}
+            self._intake.read = {one.to_bytes(4, "big") for one in known}
             if self._in_snapshot:  # it was broken off: the table is read again, at another place
-                self._take(commit(self._lsn, self._end, 0))
+                self._intake.end_rows(self._intake.end)
                 self._seal()
             self._look_for_tables(tables)
         if self._until_now:
-            [(now,)] = session.rows("select pg_logical_emit_message(true, 'integrator', '') - '0/0'")
+            [(now,)] = session.rows("select pg_logical_emit_message(true, %s, '') - '0/0'", [OWN_PREFIX])
             self._target = int(now)
 
     def _tables(self) -> Sequence[Captured]:
@@ -196,7 +179,7 @@ class Stream:
         """Record that the rows of tables were read, or are not wanted: changes from now on are."""
         self._known.read |= {one.name: one.relation.oid for one in tables}
         self._known.write(self._spool.path)
-        self._read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
+        self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
 
     def _note_begun(self, table: Captured) -> None:
         """Record that rows of a table are there: where it is broken off, all of its changes follow them.
@@ -205,7 +188,7 @@ class Stream:
         """
         self._known.begun[table.name] = table.relation.oid
         self._known.write(self._spool.path)
-        self._read.add(table.relation.oid.to_bytes(4, "big"))
+        self._intake.read.add(table.relation.oid.to_bytes(4, "big"))
 
     def _receive(self, connection: Any) -> None:
         """Read messages until the end is asked for, or all is read that is to be read."""
@@ -216,8 +199,8 @@ class Stream:
                 self._told = self._cursor.feedback_timestamp
                 self._note()
             now = time.monotonic()
-            age = now - self._sealed
-            if self._segment.size >= SEGMENT_BYTES or (self._segment.size and age >= SEGMENT_S):
+            age = now - self._intake.sealed
+            if self._intake.size >= SEGMENT_BYTES or (self._intake.size and age >= SEGMENT_S):
                 self._seal()
             if self._capture.ending:
                 self._seal()
@@ -233,84 +216,30 @@ class Stream:
                 select.select([connection], [], [], _WAIT_S)
             elif not self._until_now and self._spool.waiting_bytes > self._location.spool_bytes:
                 self._wait_for_room()
-            if now - looked > _TABLES_S and not self._is_open:
+            if now - looked > _TABLES_S and not self._intake.is_open:
                 looked = now
                 self._look_for_tables(self._tables())
 
     def _read_some(self) -> bool:
         """Read messages that are there; return whether no more are."""
-        read, take = self._cursor.read_message, self._take
+        read, take = self._cursor.read_message, self._intake.take
         for _ in range(_EACH):
             message = read()
             if message is None:
                 return True
-            take(message.payload)
+            payload = message.payload
+            if payload[0] in _LOOKED_AT:
+                self._look_at(payload)
+            take(payload)
         return False
 
-    def _take(self, message: bytes) -> None:
-        """Write a message. One that is durable already, for it comes again after a crash, is not written twice (I9)."""
-        kind = message[0]
-        if kind == RELATION:
-            if self._segment.know(message):
-                self._seal()
-            if message[1:5] not in self._read:
+    def _look_at(self, message: bytes) -> None:
+        """Read tables that are due before a transaction that their rows do not have; look for those that are new."""
+        if message[0] == RELATION:
+            if message[1:5] not in self._intake.read:
                 self._look_for_tables(self._tables())
-        elif kind == BEGIN:
-            self._take_begin(message)
-        elif kind == COMMIT:
-            self._take_commit(message)
-        elif self._skipped:
-            self._skipped -= kind in CHANGES
-        elif kind in ROWS:
-            self._changes += 1
-            oid = message[1:5]
-            if oid in self._read:
-                self._segment.add_change(message, oid)
-            else:  # its rows are read later, or it is none of ours
-                self._segment.add(LEFT)
-        elif kind == TRUNCATE:
-            self._changes += 1
-            self._take_truncate(message)
-        elif kind == MESSAGE:
-            self._changes += 1
-            self._segment.add(LEFT if message.startswith(_OWN_PREFIX, _PREFIX_AT) else message)
-
-    def _take_begin(self, message: bytes) -> None:
-        lsn = int.from_bytes(message[1:9], "big")
-        if self._point is not None and lsn >= self._point.lsn:
+        elif self._point is not None and int.from_bytes(message[1:9], "big") >= self._point.lsn:
             self._copy()
-        before = self._lsn
-        if lsn < before or (lsn == before and not self._is_open):
-            self._skipped = _ALL
-        elif lsn == before:
-            self._skipped = self._changes
-        elif self._is_open:
-            raise EnvironmentFault(
-                f"{self._server.shown}: the rest of the transaction at {lsn_text(before)} does not come, and the one "
-                f"at {lsn_text(lsn)} does: changes are gone; {ANEW}"
-            )
-        else:
-            self._lsn, self._changes, self._is_open = lsn, 0, True
-            self._segment.add(message)
-
-    def _take_commit(self, message: bytes) -> None:
-        if self._skipped:
-            whole, self._skipped = self._skipped > _ALL >> 1, 0
-            if whole:
-                return
-        self._is_open, self._end = False, int.from_bytes(message[10:18], "big")
-        self._segment.add(message)
-
-    def _take_truncate(self, message: bytes) -> None:
-        """Write a TRUNCATE without the tables whose rows will be read after it, or that are none of ours."""
-        oids = [message[at : at + 4] for at in range(6, len(message), 4)]
-        left = [one for one in oids if one in self._read]
-        if not left:
-            self._segment.add(LEFT)
-            return
-        for one in left:
-            self._segment.announce(one)
-        self._segment.add(message[:1] + len(left).to_bytes(4, "big") + message[5:6] + b"".join(left))
 
     def _copy(self) -> None:
         """Write the rows that tables have at the point, each table as a transaction; their changes follow them."""
@@ -319,23 +248,19 @@ class Stream:
             return
         lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
         for number, table in enumerate(self._due, 1):
-            began = time.monotonic()
+            began, relation = time.monotonic(), table.relation
             self._note_begun(table)
-            self._segment.know(table.relation.message())
-            self._segment.add(begin(lsn, micros, number))
-            self._lsn, self._changes, self._is_open = lsn, 0, True
-            oid = table.relation.oid
+            self._intake.begin_rows(relation, lsn, micros, number)
 
-            def take(rows: bytes, oid: int = oid) -> None:
-                self._segment.add_change(copied(oid, rows), oid.to_bytes(4, "big"))
-                if self._segment.size >= SEGMENT_BYTES or time.monotonic() - self._sealed >= 1.0:
+            def take(rows: bytes, relation: Relation = relation) -> None:
+                self._intake.take_rows(relation, rows)
+                if self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S:
                     self._seal()
                     self._wait_for_room()
                     self._alive()
 
             count = point.copy(table, take)
-            self._segment.add(commit(lsn, point.lsn, micros))
-            self._is_open, self._end = False, max(self._end, point.lsn)
+            self._intake.end_rows(point.lsn, micros)
             self._seal()
             self._note_read([table])
             seconds = round(time.monotonic() - began, 1)
@@ -346,15 +271,10 @@ class Stream:
 
     def _seal(self) -> None:
         """Make what was received durable, hand it to the cycles, and confirm it to the server, in this order (I9)."""
-        standing = Standing(self._lsn, self._changes, self._is_open, self._end)
-        if self._segment.size:
-            self._writer.write(b"".join(self._segment.pieces))
-            self._writer.seal()
-        self._segment.clear(standing)
-        self._sealed = time.monotonic()
+        self._intake.seal()
         self.streamed = True
-        if self._end > self._confirmed:
-            self._confirm(self._end)
+        if self._intake.end > self._confirmed:
+            self._confirm(self._intake.end)
 
     def _confirm(self, lsn: int) -> None:
         self._confirmed = lsn
@@ -374,7 +294,7 @@ class Stream:
         since (pq_read_replication_message). There is nothing of ours in it.
         """
         seen = int(self._cursor.wal_end or 0)
-        if seen > max(self._end, self._known.confirmed):
+        if seen > max(self._intake.end, self._known.confirmed):
             self._known.confirmed = seen
             self._known.write(self._spool.path)
 
@@ -387,7 +307,7 @@ class Stream:
 
     def _rest(self, now: float) -> None:
         """Read tables that are due at a place that is reached; confirm, now and then: a quiet table keeps no log."""
-        if self._is_open or self._segment.size:
+        if self._intake.is_open or self._intake.size:
             return
         seen = int(self._cursor.wal_end or 0)
         if self._point is not None and seen >= self._point.lsn:
@@ -399,13 +319,13 @@ class Stream:
     def _confirm_idle(self) -> None:
         """Confirm what the server has sent up to now, where all that is ours of it is durable."""
         seen = int(self._cursor.wal_end or 0)
-        if self._point is None and not self._is_open and not self._segment.size and seen > self._confirmed:
+        if self._point is None and not self._intake.is_open and not self._intake.size and seen > self._confirmed:
             self._confirm(seen)
 
     def _is_done(self) -> bool:
         """Return whether all is captured that was committed at the start."""
-        seen = max(self._end, int(self._cursor.wal_end or 0))
-        return not self._is_open and self._point is None and seen >= self._target
+        seen = max(self._intake.end, int(self._cursor.wal_end or 0))
+        return not self._intake.is_open and self._point is None and seen >= self._target
 
     def _wait_for_room(self) -> None:
         """Wait until less of the spool waits to be sent; what the slot keeps meanwhile is in the log."""

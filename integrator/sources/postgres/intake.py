@@ -1,0 +1,127 @@
+"""Messages of a slot -> frames of a segment: each change once, however often the server sends it (I9)."""
+
+from __future__ import annotations
+
+import time
+
+from integrator.decode.encodings.pgoutput import Relation
+from integrator.engine.pgoutput import BEGIN, COMMIT, MESSAGE, RELATION, TRUNCATE
+from integrator.errors import EnvironmentFault
+from integrator.sources.postgres.frames import CHANGES, LEFT, ROWS, Segment, Standing, begin, commit, copied
+from integrator.sources.postgres.server import lsn_text
+from integrator.sources.postgres.slot import ANEW
+from integrator.sources.spool import Writer
+
+OWN_PREFIX = "integrator"
+"""Of logical messages that are written to know how far the log is now."""
+_OWN_MESSAGE, _PREFIX_AT = OWN_PREFIX.encode() + b"\0", 10
+_ALL = 1 << 62
+"""Skips all changes of a transaction."""
+
+
+class Intake:
+    """Takes messages from where the spool ends.
+
+    lsn, changes, is_open, end: as in `Standing`. read: the oids, as messages have them, of tables whose changes are
+    written; those of others are in rows that are read later, or are none of ours. sealed: when a segment was sealed.
+    """
+
+    def __init__(self, writer: Writer, durable: Standing, shown: str) -> None:
+        """Take the writer of the spool, and where it ends. shown: what the server is called."""
+        self.lsn, self.changes, self.is_open, self.end = durable.lsn, durable.changes, durable.is_open, durable.end
+        self.read: set[bytes] = set()
+        self.sealed = time.monotonic()
+        self._writer, self._shown = writer, shown
+        self._segment = Segment(durable)
+        self._skipped = 0
+
+    @property
+    def size(self) -> int:
+        """How many bytes are not durable yet."""
+        return self._segment.size
+
+    def take(self, message: bytes) -> None:
+        """Write a message; one that is durable already, for it comes again after a crash, is not written twice."""
+        kind = message[0]
+        if kind == RELATION:
+            self._know(message)
+        elif kind == BEGIN:
+            self._begin(message)
+        elif kind == COMMIT:
+            self._commit(message)
+        elif self._skipped:
+            self._skipped -= kind in CHANGES
+        elif kind in ROWS:
+            self.changes += 1
+            oid = message[1:5]
+            if oid in self.read:
+                self._segment.add_change(message, oid)
+            else:
+                self._segment.add(LEFT)
+        elif kind == TRUNCATE:
+            self.changes += 1
+            self._truncate(message)
+        elif kind == MESSAGE:
+            self.changes += 1
+            self._segment.add(LEFT if message.startswith(_OWN_MESSAGE, _PREFIX_AT) else message)
+
+    def _know(self, message: bytes) -> None:
+        if self._segment.know(message):  # a segment has a relation once
+            self.seal()
+
+    def _begin(self, message: bytes) -> None:
+        lsn = int.from_bytes(message[1:9], "big")
+        if lsn < self.lsn or (lsn == self.lsn and not self.is_open):
+            self._skipped = _ALL
+        elif lsn == self.lsn:
+            self._skipped = self.changes
+        elif self.is_open:
+            raise EnvironmentFault(
+                f"{self._shown}: the rest of the transaction at {lsn_text(self.lsn)} does not come, and the one at "
+                f"{lsn_text(lsn)} does: changes are gone; {ANEW}"
+            )
+        else:
+            self.lsn, self.changes, self.is_open = lsn, 0, True
+            self._segment.add(message)
+
+    def _commit(self, message: bytes) -> None:
+        if self._skipped:
+            whole, self._skipped = self._skipped > _ALL >> 1, 0
+            if whole:
+                return
+        self.is_open, self.end = False, int.from_bytes(message[10:18], "big")
+        self._segment.add(message)
+
+    def _truncate(self, message: bytes) -> None:
+        """Write a TRUNCATE without the tables whose changes are not written."""
+        left = [oid for oid in (message[at : at + 4] for at in range(6, len(message), 4)) if oid in self.read]
+        if not left:
+            self._segment.add(LEFT)
+            return
+        for oid in left:
+            self._segment.announce(oid)
+        self._segment.add(message[:1] + len(left).to_bytes(4, "big") + message[5:6] + b"".join(left))
+
+    def begin_rows(self, relation: Relation, lsn: int, micros: int, number: int) -> None:
+        """Begin the rows that a table has, as a transaction of this number at `lsn`."""
+        self._know(relation.message())
+        self._segment.add(begin(lsn, micros, number))
+        self.lsn, self.changes, self.is_open = lsn, 0, True
+
+    def take_rows(self, relation: Relation, rows: bytes) -> None:
+        """Write whole rows of COPY."""
+        self._segment.add_change(copied(relation.oid, rows), relation.oid.to_bytes(4, "big"))
+
+    def end_rows(self, end: int, micros: int = 0) -> None:
+        """End the rows of a table. end: up to where the log may be forgotten now."""
+        self.end = max(self.end, end)
+        self.is_open = False
+        self._segment.add(commit(self.lsn, self.end, micros))
+
+    def seal(self) -> None:
+        """Make what was taken durable, and hand it to the cycles. Raises OSError."""
+        if self._segment.size:
+            self._writer.write(b"".join(self._segment.pieces))
+            self._writer.seal()
+        self._segment.clear(Standing(self.lsn, self.changes, self.is_open, self.end))
+        self.sealed = time.monotonic()
