@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as some
 
+from integrator import plan
 from integrator.channel.databases import PostgresLocation
 from integrator.cli.direct import Asked, channel_of
 from integrator.decode.encodings.pgoutput import (
@@ -235,6 +236,22 @@ def test_i7_an_address_is_shown_without_its_password():
         source = Postgres(PostgresLocation(**{"class": "postgres", "address": address}), channel="x")
         assert source.describe() == "PostgreSQL at db:5433/shop, tables *"
         assert "secret" not in f"{source!r} {source.reader!r}"
+
+
+@pytest.mark.parametrize("address", ["host=db password=my secret", "postgresql://me:secret@db/shop?nonsense", "secret"])
+def test_i7_an_address_that_is_none_is_refused_without_what_libpq_says_of_it(address, tmp_path):
+    path = tmp_path / "channel.yaml"
+    path.write_text(
+        f"""
+channel: shop
+locations:
+  src: {{class: postgres, address: "{address}"}}
+  kaf: {{class: kafka, Kafka_Brokers: ["localhost:9092"], Kafka_Default_Topic: t}}
+"""
+    )
+    with pytest.raises(ConfigurationError, match=r"address: the address is none that libpq takes") as raised:
+        plan.build(str(path), "UTC")
+    assert "cret" not in str(raised.value)
 
 
 RUN = [

@@ -29,6 +29,12 @@ _SETTINGS = {
 _CONNECT_S = 10
 
 
+NO_ADDRESS = (
+    "the address is none that libpq takes: write postgresql://USER@HOST:PORT/DATABASE, with odd letters as %40, or "
+    "host=… dbname=…, with values in '…' that have blanks"
+)
+
+
 class Server:
     """A database at a server, by its address. Nothing is asked before a session is opened."""
 
@@ -48,13 +54,14 @@ class Server:
         host, port = given.get("host", given.get("hostaddr", "localhost")), given.get("port", "5432")
         return f"{host}:{port}/{given.get('dbname', given.get('user', ''))}"
 
-    def refusal(self) -> str | None:
-        """Return why the address is none; None where it is one."""
+    @property
+    def is_address(self) -> bool:
+        """Whether libpq takes the address. What it says of another one may have a part of a password in it (I7)."""
         try:
             psycopg2.extensions.parse_dsn(self._address)
-        except psycopg2.ProgrammingError as error:
-            return str(error).strip().splitlines()[0]
-        return None
+        except psycopg2.ProgrammingError:
+            return False
+        return True
 
     @contextmanager
     def asked(self) -> Iterator[None]:
@@ -79,6 +86,8 @@ class Server:
             return self._connect(connection_factory=LogicalReplicationConnection)
 
     def _connect(self, **more: Any) -> Any:
+        if not self.is_address:
+            raise EnvironmentFault(NO_ADDRESS)
         own = psycopg2.extensions.parse_dsn(self._address)
         options = " ".join((own.get("options", ""), *(f"-c {name}={value}" for name, value in _SETTINGS.items())))
         timeout = own.get("connect_timeout", _CONNECT_S)

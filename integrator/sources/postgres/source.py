@@ -17,7 +17,7 @@ from integrator.sources.postgres import catalogue, slot
 from integrator.sources.postgres.capture import Capture
 from integrator.sources.postgres.frames import FRAMES
 from integrator.sources.postgres.reader import FrameReader
-from integrator.sources.postgres.server import Server
+from integrator.sources.postgres.server import NO_ADDRESS, Server
 from integrator.sources.spool import Segments, Spool, number_of, segments
 from integrator.sources.spooled import Spooled
 
@@ -81,6 +81,8 @@ class Postgres:
         topics: the tables whose changes are read now. Where the database does not answer, and none is given, it has
         those that are known, if any are. Raises IntegratorError.
         """
+        if not self._server.is_address:  # which `check` reports, with all other problems
+            return self
         try:
             with self._server.session() as session:
                 found = catalogue.found(session, self.location)
@@ -114,8 +116,8 @@ class Postgres:
         check_table(self.location, tables, report)
         for key in _IDLE & self.location.model_fields_set:
             report(key, "does nothing where changes are captured: leave it out")
-        if why := self._server.refusal():
-            report("address", f"is none that libpq takes: {why}; write postgresql://USER@HOST:PORT/DATABASE")
+        if not self._server.is_address:
+            report("address", NO_ADDRESS)
 
     def notes(self) -> Iterator[str]:
         """Yield which tables are left out."""
