@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from integrator.channel.databases import PostgresLocation
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.postgres.catalogue import Captured
 from integrator.sources.postgres.record import Record
 from integrator.sources.postgres.server import Session, literal, lsn_of, lsn_text, quoted
@@ -109,7 +109,7 @@ def slot_of(session: Session, name: str) -> Slot | None:
 def check_slot(slot: Slot | None, record: Record | None, names: Names, durable_lsn: int) -> None:
     """Raise EnvironmentFault where the slot is not the one that was captured from, or changes are gone.
 
-    durable_lsn: up to where changes are durable here.
+    durable_lsn: up to where changes are durable here. Raises SourceAway while another process has it.
     """
     if slot is None:
         if record is not None and not record.creating:
@@ -129,10 +129,10 @@ def check_slot(slot: Slot | None, record: Record | None, names: Names, durable_l
             f"the replication slot {names.slot} is one of the plugin {slot.plugin} in the database {slot.database}, "
             f"and not of {PLUGIN} in {record.database}: name another one in the location (slot)"
         )
-    if slot.active_pid is not None:
-        raise EnvironmentFault(
-            f"the replication slot {names.slot} is used by another process (pid {slot.active_pid}): end it, or wait "
-            "until the server has noticed that it is gone (wal_sender_timeout)"
+    if slot.active_pid is not None:  # ours of before, whose end the server may not have noticed yet
+        raise SourceAway(
+            f"the replication slot {names.slot} is used by another process (pid {slot.active_pid}): it is tried again; "
+            "end that process, or wait until the server has noticed that it is gone (wal_sender_timeout)"
         )
     if slot.status == "lost":
         raise EnvironmentFault(
