@@ -112,9 +112,10 @@ def test_i9_whatever_is_broken_off_each_change_is_in_the_spool_once(seed, databa
     """A crash before or after a segment is written, sealed, or confirmed; in snapshots, too, whose rows may come again."""
     draw = random.Random(seed)
     monkeypatch.setattr(streams, "SEGMENT_BYTES", 2_000)
+    monkeypatch.setattr(snapshot, "_FRAME_BYTES", 20_000)
     database("create table a(k int primary key, v text); create table b(k int primary key, v text)")
     for table in "ab":
-        database(f"insert into {table} select g, repeat('x', g % 50) from generate_series(1, 40000) g")
+        database(f"insert into {table} select g, repeat('x', g % 50) from generate_series(1, 8000) g")
     crashing = [True]
 
     def fragile(method, chance):
@@ -139,7 +140,7 @@ def test_i9_whatever_is_broken_off_each_change_is_in_the_spool_once(seed, databa
                 spooled.catch_up()
             except Crash:  # in a snapshot, rows that are there already are deleted before it is read again
                 crashes += 1
-                database(f"delete from a where k < {crashes * 700}; update b set v = 'after {crashes}' where k < 50")
+                database(f"delete from a where k < {crashes * 200}; update b set v = 'after {crashes}' where k < 50")
             except SourceAway:  # the server has not noticed yet that the connection of the one before is gone
                 time.sleep(0.1)
             else:
