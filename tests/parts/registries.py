@@ -62,7 +62,7 @@ def _apicurio() -> Path | None:
         return runner
     if not (shutil.which("mvn") and shutil.which("java")):
         return None
-    part = DIRECTORY.with_suffix(".part")
+    part = DIRECTORY.with_name(f"{DIRECTORY.name}.{os.getpid()}.part")  # tests run in several processes
     part.mkdir(parents=True, exist_ok=True)
     artifact = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
     command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={part}"]
@@ -76,7 +76,10 @@ def _apicurio() -> Path | None:
             packed.extraction_filter = tarfile.data_filter
         packed.extractall(part)  # noqa: S202 - from Maven Central, by its checksum
     archive.unlink()
-    part.rename(DIRECTORY)
+    try:
+        part.rename(DIRECTORY)
+    except OSError:  # another process was first
+        shutil.rmtree(part)
     return runner
 
 
