@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from integrator.cli.first_channel import word
 from integrator.cli.templates import FIRST
@@ -84,7 +84,7 @@ def channel_of(asked: Asked) -> Direct:
 
 
 def _without_password(source: str) -> tuple[str, str | None]:
-    """Return an address without its password, and this: it is in no file and no list of processes' arguments."""
+    """Return an address without its password, and this: it is written to no file."""
     parts = urlsplit(source)
     if parts.scheme not in _SCHEMES:
         raise ConfigurationError(
@@ -96,7 +96,14 @@ def _without_password(source: str) -> tuple[str, str | None]:
     name, colon, password = user.partition(":")
     if not parts.path.strip("/"):
         raise ConfigurationError("--from names no database: add /NAME to it")
-    return urlunsplit(parts._replace(netloc=f"{name}{at}{host}")), unquote(password) if colon else None
+    given = unquote(password) if colon else None
+    query = []
+    for key, value in parse_qsl(parts.query, keep_blank_values=True):
+        if key == "password":
+            given = value
+        else:
+            query.append((key, value))
+    return urlunsplit(parts._replace(netloc=f"{name}{at}{host}", query=urlencode(query))), given
 
 
 def _name(address: str) -> str:

@@ -55,6 +55,8 @@ class Framing:
             return sum(map(self.count, iter(lambda: file.read(1 << 20), b"")))
 
 
+SPOOL = "spool"
+"""Where in a channel's state directory segments are kept."""
 LINES = Framing("jsonl", lambda data: data.rfind(b"\n") + 1, lambda data: data.count(b"\n"))
 PATTERN = LINES.pattern
 _SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.[a-z]+")

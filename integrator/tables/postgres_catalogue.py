@@ -99,7 +99,7 @@ def definitions(connection: Asked, tables: Sequence[tuple[str, str]]) -> Iterato
     """
     connection.run("set search_path = ''")  # names are written with their schemas, as in a dump
     connection.run("set standard_conforming_strings = on")
-    listed = " union all select ".join(f"{_literal(schema)}, {_literal(name)}" for schema, name in tables)
+    listed = " union all select ".join(f"{literal(schema)}, {literal(name)}" for schema, name in tables)
     # format_type and others are pg_catalog's, which is looked in first, whatever the search path is
     names = _WITH_PARTITIONS.replace("{names}", listed)
     found = [json.loads(str(row)) for [row] in connection.rows(_TABLES.replace("{names}", names))]
@@ -122,7 +122,8 @@ def definitions(connection: Asked, tables: Sequence[tuple[str, str]]) -> Iterato
                 yield f"ALTER TABLE {table['shown']} INHERIT {parent};\n"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """Return a text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 

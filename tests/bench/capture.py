@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from tests.bench import rows as table
-from tests.bench.other_peers import EACH, PRODUCER, SELECT, Ends
+from tests.bench.other_peers import EACH, PRODUCER, SELECT, Ends, unwrapped
 from tests.parts import brokers, connect, postgres
 from tests.parts.daemon import Daemon
 
@@ -139,29 +139,13 @@ class Debezium:
 
     def _run(self, slot: str, rows: int, mode: str) -> tuple[float, float, float]:
         made = Turn(self._server, self._ends, self._worker.process.pid)
-        self._worker.put(slot, self._config(slot, mode))
+        self._worker.put(slot, unwrapped(self._server, slot, self._topic, mode))
         try:
             return made.result(rows)
         finally:
             self._worker.delete(slot)
             time.sleep(3)
             self._server.psql(f"select pg_drop_replication_slot('{slot}')")
-
-    def _config(self, slot: str, mode: str) -> dict[str, str]:
-        return connect.postgres_connector(self._server, slot, "public.orders") | {
-            "publication.name": "pub",
-            "publication.autocreate.mode": "disabled",
-            "snapshot.mode": mode,
-            "time.precision.mode": "connect",
-            "max.batch.size": "8192",
-            "max.queue.size": "32768",
-            **connect.converters("JSON with schema"),
-            "transforms": "unwrap,route",
-            "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
-            "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
-            "transforms.route.regex": ".*",
-            "transforms.route.replacement": self._topic,
-        }
 
 
 def main() -> None:

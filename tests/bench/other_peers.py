@@ -81,27 +81,29 @@ class Debezium:
             f"from generate_series(k*{EACH}+1, (k+1)*{EACH}) i; commit; end loop; end $$"
         )
         before = self._ends.count()
-        self._worker.put(slot, self._config(slot))
+        self._worker.put(slot, unwrapped(self._postgres, slot, self._topic, "no_data"))
         try:
             return self._ends.seconds(before, moved) * SHARE
         finally:
             self._worker.delete(slot)
 
-    def _config(self, slot: str) -> dict[str, str]:
-        return connect.postgres_connector(self._postgres, slot, "public.orders") | {
-            "publication.name": "pub",
-            "publication.autocreate.mode": "disabled",
-            "snapshot.mode": "no_data",
-            "time.precision.mode": "connect",
-            "max.batch.size": "8192",
-            "max.queue.size": "32768",
-            **connect.converters("JSON with schema"),
-            "transforms": "unwrap,route",
-            "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
-            "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
-            "transforms.route.regex": ".*",
-            "transforms.route.replacement": self._topic,
-        }
+
+def unwrapped(server: postgres.Postgres, slot: str, topic: str, snapshot: str) -> dict[str, str]:
+    """Debezium's settings for rows of the table in a topic, with schema and payload. snapshot: its snapshot.mode."""
+    return connect.postgres_connector(server, slot, "public.orders") | {
+        "publication.name": "pub",
+        "publication.autocreate.mode": "disabled",
+        "snapshot.mode": snapshot,
+        "time.precision.mode": "connect",
+        "max.batch.size": "8192",
+        "max.queue.size": "32768",
+        **connect.converters("JSON with schema"),
+        "transforms": "unwrap,route",
+        "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+        "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+        "transforms.route.regex": ".*",
+        "transforms.route.replacement": topic,
+    }
 
 
 class Conduit:

@@ -15,7 +15,7 @@ import pytest
 from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import lines_of, relations_in
 from integrator.decode.lines.reading import LineReading
-from integrator.errors import SourceAway
+from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.postgres import snapshot
 from integrator.sources.postgres import stream as streams
 from integrator.sources.postgres.capture import Capture
@@ -23,6 +23,7 @@ from integrator.sources.postgres.frames import FRAMES
 from integrator.sources.postgres.slot import Names
 from integrator.sources.spool import Spool, Writer, sealed_in
 from tests.parts import postgres
+from tests.parts.waiting import until
 
 pytestmark = pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False))
 
@@ -272,3 +273,53 @@ def test_rows_that_are_deleted_before_a_broken_snapshot_is_read_again(database, 
     positions = [position for position, _ in lines]
     assert positions == sorted(set(positions))
     assert rebuilt(lines)["a"] == rows(database, "a")
+
+
+PUBLICATIONS = [
+    ("for table a with (publish = 'insert')", "does not publish all changes; .* set \\(publish = 'insert, update"),
+    ("for table p with (publish_via_partition_root = false)", "set \\(publish_via_partition_root = true\\)"),
+]
+
+
+@pytest.mark.parametrize(("publication", "remedy"), PUBLICATIONS)
+def test_a_publication_that_lacks_changes_is_refused(publication, remedy, server, name, tmp_path):
+    """Else they would be missing, and nobody would know."""
+    server.psql(f"create database {name}")
+    spooled = Spooled(server, tmp_path / "spool", name)
+    tables = "create table a(k int primary key); create table p(k int primary key) partition by range (k)"
+    server.psql(f"{tables}; create publication {spooled.names.publication} {publication}", name)
+    with pytest.raises(EnvironmentFault, match=remedy):
+        spooled.catch_up()
+    server.psql(f"drop database {name} with (force)")
+
+
+def test_a_column_that_comes_while_a_snapshot_waits_for_its_place_has_its_values(database, spooled, monkeypatch):
+    database("create table a(k int primary key); insert into a values (1)")
+    real = streams.point_of_slot
+
+    def later(*given, **named):
+        database("alter table a add column v text default 'of all rows'")
+        return real(*given, **named)
+
+    monkeypatch.setattr(streams, "point_of_slot", later)
+    spooled.catch_up()
+    assert rebuilt(spooled.lines())["a"] == rows(database, "a")
+
+
+def test_what_nobody_foresaw_is_a_failure_of_the_channel(database, spooled, monkeypatch):
+    """Else its thread would be gone, and the channel would go on as if nothing were committed any more."""
+    database("create table a(k int primary key)")
+    spooled.catch_up()
+
+    def broken(*_given):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(streams.Stream, "_receive", broken)
+    spool = Spool(spooled.directory, framing=FRAMES)
+    given = {"class": "postgres", "address": spooled.address}
+    capture = Capture(PostgresLocation(**given), spooled.names, spool, "test")
+    capture.start()
+    until(lambda: capture.failure is not None)
+    capture.close()
+    spool.close()
+    assert "ZeroDivisionError" in str(capture.failure)

@@ -262,6 +262,11 @@ locations:
 RUN = [
     (Asked("postgresql://me:p%40ss@db/shop", "k:9092"), "postgresql://me@db/shop", "p@ss"),
     (Asked("postgres://db:5433/shop?sslmode=require", "k:9092"), "postgres://db:5433/shop?sslmode=require", None),
+    (
+        Asked("postgresql://me@db/shop?password=p%40ss&sslmode=require", "k:9092"),
+        "postgresql://me@db/shop?sslmode=require",
+        "p@ss",
+    ),
 ]
 
 

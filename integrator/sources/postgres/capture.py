@@ -7,7 +7,7 @@ import threading
 import structlog
 
 from integrator.channel.databases import PostgresLocation
-from integrator.errors import IntegratorError, SourceAway
+from integrator.errors import Defect, IntegratorError, SourceAway
 from integrator.sources.postgres.server import Server
 from integrator.sources.postgres.slot import Names
 from integrator.sources.postgres.stream import Stream
@@ -45,9 +45,13 @@ class Capture:
     def _run(self) -> None:
         pause = _PAUSE_S
         while not self._ending.is_set():
-            stream = Stream(self, self._location, self._spool, until_now=False)
+            received = False
             try:
-                stream.capture()
+                stream = Stream(self, self._location, self._spool, until_now=False)
+                try:
+                    stream.capture()
+                finally:
+                    received = stream.streamed
             except SourceAway as away:
                 self.log.warning("not captured, tries again", reason=str(away), seconds=pause)
             except IntegratorError as fault:
@@ -55,7 +59,10 @@ class Capture:
                 self.failure = fault
             except OSError as error:
                 self.log.error("not captured: the spool cannot be written", reason=str(error))  # noqa: TRY400 - likewise
-            pause = _PAUSE_S if stream.streamed else min(2 * pause, _LONGEST_PAUSE_S)
+            except Exception as error:  # noqa: BLE001 - the thread must not end while the channel goes on
+                self.failure = Defect.of(error, "capturing")
+                self.log.error("not captured", reason=str(self.failure))  # noqa: TRY400 - the text has the traceback
+            pause = _PAUSE_S if received else min(2 * pause, _LONGEST_PAUSE_S)
             self._ending.wait(pause)
 
     @property

@@ -42,10 +42,15 @@ GENERATED_FROM = 120000
 
 @dataclass(frozen=True)
 class Captured:
-    """A table that is captured. whole: whether its rows are in partitions, which a query of it reads, too."""
+    """A table that is captured.
+
+    whole: whether its rows are in partitions, which a query of it reads, too. partitioned: whether it has partitions,
+    or is one.
+    """
 
     relation: Relation
     whole: bool
+    partitioned: bool
 
     @property
     def name(self) -> str:
@@ -92,7 +97,7 @@ def found(session: Session, location: PostgresLocation) -> Found:
             )
         else:
             relation = Relation(oid, schema, name, identity, tuple(Column(*one) for one in columns or ()))
-            tables.append(Captured(relation, kind == "p"))
+            tables.append(Captured(relation, kind == "p", kind == "p" or is_partition))
     return Found(tuple(tables), left_out)
 
 

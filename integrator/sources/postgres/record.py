@@ -16,8 +16,8 @@ FILE = "capture.json"
 class Record:
     """system: PostgreSQL's own identifier of the server. creating: the slot is not there for certain.
 
-    confirmed: up to where the server was told at most that it may forget what has no changes of ours. read: the tables
-    whose rows were read, or are not wanted, with their oids. begun: those of which rows are there, if not all.
+    confirmed: the highest position that may have been confirmed to the server. read: the tables whose rows were read,
+    or are not wanted, with their oids. begun: those of which rows are there, if not all.
     """
 
     system: str

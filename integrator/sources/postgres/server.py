@@ -134,11 +134,6 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(text: str) -> str:
-    """Return a text as SQL has it."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 def lsn_of(text: str) -> int:
     """Return a position that PostgreSQL writes as 0/3BD39C8."""
     high, _, low = text.partition("/")

@@ -9,7 +9,8 @@ from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.postgres.catalogue import Captured
 from integrator.sources.postgres.record import Record
-from integrator.sources.postgres.server import Session, literal, lsn_of, lsn_text, quoted
+from integrator.sources.postgres.server import Session, lsn_of, lsn_text, quoted
+from integrator.tables.postgres_catalogue import literal
 
 PLUGIN = "pgoutput"
 ANEW = (
@@ -151,15 +152,32 @@ def publish(session: Session, names: Names, tables: Sequence[Captured], location
 
     Raises EnvironmentFault with the statement that somebody else must run, where our user may not.
     """
-    found = session.rows("select puballtables from pg_publication where pubname = %s", [names.publication])
+    has_root = version_of(session) >= _ROOT_FROM
+    found = session.rows(
+        "select puballtables, pubinsert and pubupdate and pubdelete and coalesce((to_jsonb(p)->>'pubtruncate')::bool, "
+        "true), (to_jsonb(p)->>'pubviaroot')::bool from pg_publication p where pubname = %s",
+        [names.publication],
+    )
     if not found:
         if not tables:
             return []
-        by = "" if version_of(session) < _ROOT_FROM else _via_root(location)
+        by = f" with ({_via_root(location)})" if has_root else ""
         listed = ", ".join(one.quoted for one in tables)
         _run(session, f"create publication {quoted(names.publication)} for table {listed}{by}", names)
         return [one.name for one in tables]
-    if found[0][0]:
+    [(has_all_tables, has_all_changes, via_root)] = found
+    if not has_all_changes:
+        raise EnvironmentFault(
+            f"the publication {names.publication} does not publish all changes; its owner must run: alter publication "
+            f"{quoted(names.publication)} set (publish = 'insert, update, delete, truncate')"
+        )
+    if has_root and via_root != (location.partitions == "root") and any(one.partitioned for one in tables):
+        raise EnvironmentFault(
+            f"the publication {names.publication} publishes changes of partitions otherwise than the location has them "
+            f"(partitions: {location.partitions}); its owner must run: alter publication {quoted(names.publication)} "
+            f"set ({_via_root(location)})"
+        )
+    if has_all_tables:
         return []
     there = {
         (schema, name)
@@ -178,7 +196,7 @@ def publish(session: Session, names: Names, tables: Sequence[Captured], location
 
 
 def _via_root(location: PostgresLocation) -> str:
-    return f" with (publish_via_partition_root = {'true' if location.partitions == 'root' else 'false'})"
+    return f"publish_via_partition_root = {'true' if location.partitions == 'root' else 'false'}"
 
 
 def _run(session: Session, sql: str, names: Names) -> None:

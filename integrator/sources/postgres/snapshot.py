@@ -8,8 +8,10 @@ from typing import Any
 
 import structlog
 
-from integrator.sources.postgres.catalogue import Captured
-from integrator.sources.postgres.server import Server, Session, literal, lsn_of, quoted
+from integrator.channel.databases import PostgresLocation
+from integrator.sources.postgres.catalogue import Captured, found
+from integrator.sources.postgres.server import Server, Session, lsn_of, quoted
+from integrator.tables.postgres_catalogue import literal
 
 _FRAME_BYTES = 1024 * 1024
 _REPORT_S = 10.0
@@ -20,6 +22,10 @@ class Point:
 
     def __init__(self, lsn: int, session: Session) -> None:
         self.lsn, self._session = lsn, session
+
+    def tables(self, location: PostgresLocation, names: set[str]) -> list[Captured]:
+        """Return the tables of these names as they are at the place: columns may have come since they were found."""
+        return [one for one in found(self._session, location).tables if one.name in names]
 
     def copy(self, table: Captured, take: Callable[[bytes], None]) -> int:
         """Read a table; `take` gets whole rows, about a megabyte each time. Returns how many rows there are."""

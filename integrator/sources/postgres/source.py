@@ -18,10 +18,9 @@ from integrator.sources.postgres.capture import Capture
 from integrator.sources.postgres.frames import FRAMES
 from integrator.sources.postgres.reader import FrameReader
 from integrator.sources.postgres.server import NO_ADDRESS, Server
-from integrator.sources.spool import Segments, Spool, number_of, segments
+from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
 from integrator.sources.spooled import Spooled
 
-SPOOL = "spool"
 _IDLE = frozenset({"debezium", "time_zone", "timestamp_column"})
 """Keys of locations that are for records of others."""
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from integrator.channel.databases import PostgresLocation
-from integrator.decode.encodings.pgoutput import Relation
+from integrator.decode.encodings.pgoutput import Relation, relation_of
 from integrator.engine.pgoutput import BEGIN, RELATION
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.postgres import record as records
@@ -143,7 +143,7 @@ class Stream:
             self._record.write(self._spool.path)
             if self._location.snapshot == "never":
                 self._note_read(tables)
-            self._due = due(tables, self._record.read)
+            self._due = self._point.tables(self._location, {one.name for one in due(tables, self._record.read)})
             self._log.info("capture begins", slot=names.slot, position=lsn_text(self._point.lsn))
             self._copy()
         else:
@@ -173,7 +173,7 @@ class Stream:
             return
         self._log.info("tables are new", tables=[one.name for one in new])
         self._point = point_of_slot(self._server, f"{self._names.slot[:50]}_snapshot", temporary=True)
-        self._due = new
+        self._due = self._point.tables(self._location, {one.name for one in new})
 
     def _note_read(self, tables: Sequence[Captured]) -> None:
         """Record that the rows of tables were read, or are not wanted: changes from now on are."""
@@ -238,8 +238,16 @@ class Stream:
         if message[0] == RELATION:
             if message[1:5] not in self._intake.read:
                 self._look_for_tables(self._tables())
+                self._report_left_out(relation_of(message))
         elif self._point is not None and int.from_bytes(message[1:9], "big") >= self._point.lsn:
             self._copy()
+
+    def _report_left_out(self, relation: Relation) -> None:
+        """Log that a publication has a table that is not captured: its changes are not written."""
+        if relation.oid.to_bytes(4, "big") not in self._intake.read and relation.oid not in {
+            one.relation.oid for one in self._due
+        }:
+            self._log.warning("published, and not captured", table=relation.full_name)
 
     def _copy(self) -> None:
         """Write the rows that tables have at the point, each table as a transaction; their changes follow them."""
@@ -288,10 +296,10 @@ class Stream:
             self._cursor.send_feedback(write_lsn=lsn, flush_lsn=lsn, apply_lsn=lsn, reply=reply, force=True)
 
     def _note(self) -> None:
-        """Record how far the server may be told that it may forget.
+        """Record the position that may be confirmed now.
 
-        Where all that came is confirmed, psycopg2 confirms by itself what keep-alives say that the server has read
-        since (pq_read_replication_message). There is nothing of ours in it.
+        Where all that came is confirmed, psycopg2 confirms the positions of keep-alives by itself
+        (pq_read_replication_message). No change of ours is before them that is not durable.
         """
         seen = int(self._cursor.wal_end or 0)
         if seen > max(self._intake.end, self._known.confirmed):

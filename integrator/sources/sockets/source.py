@@ -21,11 +21,9 @@ from integrator.sources.location import check_table
 from integrator.sources.sockets.endpoint import endpoint_of, is_loopback, limits_of
 from integrator.sources.sockets.line_gate import line_gate_of
 from integrator.sources.sockets.receiver import Receiver
-from integrator.sources.spool import Segments, Spool, number_of, segments
+from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
 from integrator.sources.spooled import Spooled
 
-SPOOL = "spool"
-"""Where in a channel's state directory the lines are kept."""
 _TIMEOUT_S = 5.0
 
 
