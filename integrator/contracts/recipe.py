@@ -135,7 +135,6 @@ class Send:
     """
 
     rate_limit: int = 0
-    delivery_timeout_s: int = 0
     producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     exactly_once: bool = False
     partitions: tuple[tuple[str, int], ...] = ()

@@ -206,7 +206,7 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
             max_bytes=settings.max_bytes,
             oversized=oversized,
         ),
-        send=Send(settings.rate_limit, settings.delivery_timeout_s, settings.producer, settings.exactly_once),
+        send=Send(settings.rate_limit, settings.producer, settings.exactly_once),
         tolerance=tolerance_of(channel, [*table_topics, oversized.dead_letters], scope.problems),
         transactions=None if ends.kafka.Transaction_Topic is None else TransactionTopic(ends.kafka.Transaction_Topic),
     )

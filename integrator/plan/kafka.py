@@ -54,7 +54,6 @@ class KafkaSettings:
 
     producer: dict[str, str]
     max_bytes: int
-    delivery_timeout_s: int
     rate_limit: int
     exactly_once: bool = False
 
@@ -92,7 +91,7 @@ def kafka_settings(
             key = kafka_access.key_of(refused) or _KEYS.get(refused) or kafka_access.key_in(location, why)
             problems.add(("locations", name, *filter(None, (key,))), _REFUSED.format(why))
     rate_limit = variables.number("HVR_KAFKA_RATE_LIMIT", 0, 1, 10_000_000)
-    return KafkaSettings(producer, max_bytes, timeout, rate_limit, exactly_once)
+    return KafkaSettings(producer, max_bytes, rate_limit, exactly_once)
 
 
 @dataclass(frozen=True)

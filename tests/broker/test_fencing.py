@@ -11,7 +11,6 @@ from integrator.deliver.kafka.transaction import TransactionalProducer
 from integrator.errors import DeliveryError
 
 pytestmark = pytest.mark.broker
-SECONDS = 30
 
 
 def put(producer, topic, *texts):
@@ -43,14 +42,14 @@ def test_a_predecessor_that_goes_on_is_refused(sent_before, broker, name):
     old.begin()
     if sent_before:
         put(old, name, "old 1")
-        assert old.flush(SECONDS) == 0
+        assert old.flush() == 0
     new = TransactionalProducer(send, f"{name}-0")
     new.begin()
     put(new, name, "new 1", "new 2")
-    assert new.flush(SECONDS) == 0
+    assert new.flush() == 0
     new.commit(None, "")
     put(old, name, "old 2", "old 3")  # it was paused, and goes on
-    old.flush(SECONDS)
+    old.flush()
     assert old.latch.failed == 2
     with pytest.raises(DeliveryError, match="fenced"):
         old.commit(None, "")

@@ -43,7 +43,7 @@ def recipe(tmp_path, servers, timeout=20, **properties):
         "message.timeout.ms": str(timeout * 1000),
         **properties,
     }
-    return dataclasses.replace(made, send=Send(0, timeout, settings))
+    return dataclasses.replace(made, send=Send(0, settings))
 
 
 def messages(topic, count, size=10):

@@ -14,7 +14,6 @@ from integrator.deliver.kafka.rate_limiter import RateLimiter
 from integrator.deliver.kafka.topic_batcher import Batch, TopicBatcher
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import DataError
-from integrator.names.numbers import are, counted
 
 
 class Delivery:
@@ -69,12 +68,9 @@ class Delivery:
         """Send what waits, wait for the acknowledgements, and return the task's Report. Raises DataError."""
         for batch in self._batches.rest():
             self._send(batch)
-        left = self._producer.flush(self._recipe.send.delivery_timeout_s)
+        left = self._producer.flush()
         latch = self._producer.latch
         error = latch.error
-        seconds = self._recipe.send.delivery_timeout_s
-        if left and not error:
-            error = f"{counted(left, 'message')} {are(left)} not acknowledged after {seconds} s"
         if error and latch.transport:
             error = f"{error}; the client's last message: {latch.transport}"
         if error:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from confluent_kafka import KafkaError
 
 from integrator.contracts.outgoing import MessageHeaders, Messages
 from integrator.contracts.report import RefusedMessage, worse
@@ -18,8 +21,10 @@ from integrator.librdkafka.rdkafka_h import Records
 
 _CHUNK = 2048
 _WAIT_S = 0.002
-_FLUSH_SLICE_S = 1.0
-_GRACE_S = 10.0
+_FLUSH_SLICE_S, _PURGE_S = 0.1, 1.0
+_TIMEOUT = "message.timeout.ms"
+_DEFAULT_TIMEOUT_MS = "300000"
+"""librdkafka's."""
 
 
 class Latch:
@@ -39,15 +44,23 @@ class Latch:
 
 
 class KafkaProducer:
-    """Sends messages in order, never drops one unsaid, and says what became of them."""
+    """Sends messages in order, never drops one unsaid, and says what became of them.
+
+    Once a message has failed, none after it is sent (I3). librdkafka would drop one whose time is over, and send the
+    next: so messages have no end there, and the time of the oldest is looked at here.
+    """
 
     def __init__(self, properties: dict[str, str]) -> None:
+        """Make a producer of librdkafka's properties; message.timeout.ms is the time that a message has."""
         self.latch = Latch()
+        self._taken: deque[tuple[float, int]] = deque()
+        self._timeout_s = int(properties.get(_TIMEOUT, _DEFAULT_TIMEOUT_MS)) / 1000
         self._capacity = int(properties.get("queue.buffering.max.messages", "100000"))
         self.client = ProducerClient(
             {
                 **QUIET,
                 **properties,
+                **_without_gaps(properties),
                 # Memory is bounded by the number of messages in flight, see `send`; the queue refuses none by size.
                 "queue.buffering.max.kbytes": "2147483647",
                 # Success needs no callback: what is not reported failed, and is not left, was acknowledged.
@@ -81,6 +94,7 @@ class KafkaProducer:
             if self.latch.error:
                 return
             self.latch.accepted += len(some)
+            self._taken.append((time.monotonic(), self.latch.accepted))
             if beside is None:
                 taken, refusal = self.client.produce(topic, some)
             else:
@@ -89,45 +103,65 @@ class KafkaProducer:
                 # taken and still reported later are counted by the callback, so only refusals are counted here
                 self.latch.fail(f"{topic}: {refusal}", len(some) - taken)
             self.client.poll(0)
+            self._give_up_late()
 
     def _wait(self, room: int, more: int) -> None:
-        while (on_their_way := len(self.client)) and on_their_way + more > room and not self.latch.failed:
+        while (on_their_way := len(self.client)) and on_their_way + more > room and not self.latch.error:
             self.client.poll(_WAIT_S)
+            self._give_up_late()
 
-    def flush(self, timeout_s: float) -> int:
-        """Wait until nothing is on its way, or `timeout_s` is over. Returns how many messages are left.
+    def _give_up_late(self) -> None:
+        """Throw all away where a message is older than it may be."""
+        done, now = self.latch.accepted - len(self.client), time.monotonic()
+        while self._taken and self._taken[0][1] <= done:
+            self._taken.popleft()
+        if self._taken and now - self._taken[0][0] > self._timeout_s:
+            self.client.purge()
+            self.client.flush(_PURGE_S)
 
-        After a refusal for good nothing is waited for: the rest of a transaction would stay until messages time out.
-        """
-        left = len(self.client)
-        waited = 0.0
-        while left and waited < timeout_s + _GRACE_S and self.latch.refused is None:
-            left = self.client.flush(_FLUSH_SLICE_S)
-            waited += _FLUSH_SLICE_S
+    def flush(self) -> int:
+        """Wait until nothing is on its way; after a failure the rest is thrown away. Returns how many are left."""
+        while (left := len(self.client)) and not self.latch.error:
+            self.client.flush(_FLUSH_SLICE_S)
+            self._give_up_late()
+        if left and self.latch.error:
+            self.client.purge()
+            left = self.client.flush(_PURGE_S)
         return left
 
     def abandon(self) -> None:
         """Throw away what is on its way: the cycle has failed, and will be sent again as a whole."""
         try:
             self.client.purge()
-            self.client.flush(_FLUSH_SLICE_S)
+            self.client.flush(_PURGE_S)
         finally:
             self.client.close()
 
     def renew_latch(self) -> None:
         """Begin to count anew."""
         self.latch = Latch()
+        self._taken.clear()
 
     def _failed(self, text: str, refused: RefusedMessage | None) -> None:
         self.latch.fail(text)
         self.latch.refused = worse(self.latch.refused, refused)
 
     def _noticed(self, text: str, fatal: int) -> None:
+        if fatal == KafkaError._GAPLESS_GUARANTEE:  # noqa: SLF001 - the message that failed is reported, with the reason
+            return
         self.latch.transport = text
         if fatal:
             self.latch.error = self.latch.error or text
         if fatal in PERMANENT:
             self.latch.refused = worse(self.latch.refused, RefusedMessage(fatal, text))
+
+
+def _without_gaps(properties: dict[str, str]) -> dict[str, str]:
+    """Return the properties by which no message is sent after one that was not (I3); transactions have none."""
+    if "transactional.id" in properties:
+        return {}
+    gapless = {"enable.gapless.guarantee": "true"} if properties.get("enable.idempotence") == "true" else {}
+    return {_TIMEOUT: "0", **gapless}
 
 
 class _Beside(NamedTuple):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from confluent_kafka import KafkaError
 
 from integrator.contracts.outgoing import MessageHeaders
 from integrator.contracts.report import RefusedMessage
@@ -24,6 +25,8 @@ from integrator.librdkafka.client import PRODUCER, Client
 from integrator.librdkafka.rdkafka_h import Records, Reported, library
 
 _AGAIN_S = 0.1
+_TIMED_OUT = KafkaError._MSG_TIMED_OUT  # noqa: SLF001
+_PURGED = frozenset((KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT))  # noqa: SLF001
 _ANY = -1
 """RD_KAFKA_PARTITION_UA: the partitioner's choice."""
 
@@ -66,7 +69,10 @@ class ProducerClient(Client):
         return len(self)
 
     def purge(self) -> None:
-        """Throw away what is on its way."""
+        """Throw away what is on its way; each message is reported as one whose time is over.
+
+        Of each partition no message is sent after one that was not, though the brokers may still take what they have.
+        """
         in_queue, in_flight = 1, 2
         self.library.rd_kafka_purge(self.handle, in_queue | in_flight)
 
@@ -138,19 +144,20 @@ class ProducerClient(Client):
         try:
             message = record.contents
             if message.err:
+                error = _TIMED_OUT if message.err in _PURGED else message.err
                 topic = self.library.rd_kafka_topic_name(message.rkt).decode()
                 refused = None
-                if message.err in PERMANENT:
+                if error in PERMANENT:
                     key = ctypes.string_at(message.key, message.key_len) if message.key else b""
                     value = ctypes.string_at(message.payload, message.len) if message.payload else b""
                     refused = RefusedMessage(
-                        code=message.err,
-                        reason=self.named(message.err),
+                        code=error,
+                        reason=self.named(error),
                         topic=topic,
                         bytes=len(value) + len(key),
                         key=key.decode(errors="replace"),
                         digest=zlib.crc32(value),
                     )
-                self._failed(f"{topic} [{message.partition}]: {self.named(message.err)}", refused)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where C returns to
-            self.raise_later(error)
+                self._failed(f"{topic} [{message.partition}]: {self.named(error)}", refused)
+        except BaseException as raised:  # noqa: BLE001 - whatever it is, it is raised where C returns to
+            self.raise_later(raised)
