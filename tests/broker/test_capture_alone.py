@@ -11,6 +11,7 @@ from collections import Counter
 
 import psycopg2
 import pytest
+from structlog.testing import capture_logs
 
 from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import lines_of, relations_in
@@ -304,6 +305,37 @@ def test_a_column_that_comes_while_a_snapshot_waits_for_its_place_has_its_values
     monkeypatch.setattr(streams, "point_of_slot", later)
     spooled.catch_up()
     assert rebuilt(spooled.lines())["a"] == rows(database, "a")
+
+
+ADDRESSES = {"quiet": "", "asked by the server all the time": "?options=-c%20wal_sender_timeout%3D200ms"}
+
+
+@pytest.mark.parametrize("words", ADDRESSES.values(), ids=ADDRESSES)
+def test_a_server_that_is_restarted_is_the_same_one(words, server, database, spooled):
+    """The client answers a server that stops, or that has not heard of it, and confirms what nobody asked it to.
+
+    Such a position is past the last change here, and is not somebody else's.
+    """
+    database("create table a(k int primary key, v text)")
+    spooled.address += words
+    spooled.catch_up()
+    spool = Spool(spooled.directory, framing=FRAMES)
+    with capture_logs() as logged:
+        capture = Capture(
+            PostgresLocation(**{"class": "postgres", "address": spooled.address}), spooled.names, spool, "t"
+        )
+        capture.start()
+        for number in range(3):
+            database(f"insert into a values ({number}, 'x')")
+            time.sleep(0.4)
+            server.psql(f"create table other{number}_{spooled.names.slot}()")  # the log goes on without changes of ours
+            time.sleep(0.4)
+            server.restart()
+            database(f"insert into a select g, 'after' from generate_series({number}000 + 10, {number}000 + 500) g")
+            until(lambda: rebuilt(spooled.lines()).get("a") == rows(database, "a"))
+        capture.close()
+    spool.close()
+    assert not [one for one in logged if one["log_level"] == "error"]
 
 
 def test_what_nobody_foresaw_is_a_failure_of_the_channel(database, spooled, monkeypatch):

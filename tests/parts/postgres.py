@@ -59,6 +59,11 @@ class Postgres:
         assert self.control is not None
         self.control("-l", "log.again", "start")
 
+    def restart(self) -> None:
+        """Stop the server as its operators do, and start it: clients are told, and may answer."""
+        assert self.control is not None
+        self.control("-m", "fast", "-l", "log.again", "restart")
+
     @property
     def dsn(self) -> str:
         """The address of the database `postgres`."""

@@ -40,6 +40,11 @@ class Intake:
         """How many bytes are not durable yet."""
         return self._segment.size
 
+    @property
+    def is_held(self) -> bool:
+        """Whether a transaction is not whole, or not durable."""
+        return self.is_open or self._segment.size > 0
+
     def take(self, message: bytes) -> None:
         """Write a message; one that is durable already, for it comes again after a crash, is not written twice."""
         kind = message[0]

@@ -71,6 +71,8 @@ class Server:
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
             raise SourceAway(f"{self.shown}: {_text(error)}") from None
         except psycopg2.Error as error:
+            if type(error) is psycopg2.DatabaseError:  # none of the server's, which have kinds: the connection is cut
+                raise SourceAway(f"{self.shown}: {_text(error)}") from None
             raise EnvironmentFault(f"{self.shown}: {_text(error)}") from None
 
     def session(self) -> Session:

@@ -16,6 +16,7 @@ from integrator.decode.encodings.pgoutput import Relation, relation_of
 from integrator.engine.pgoutput import BEGIN, RELATION
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.postgres import record as records
+from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.frames import Standing, standing_in
 from integrator.sources.postgres.intake import OWN_PREFIX, Intake
@@ -36,7 +37,7 @@ from integrator.sources.spool import Spool
 SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.1
 _EACH = 512
 """Messages between two looks at the clock."""
-_TABLES_S, _ALIVE_S, _CONFIRM_S, _FULL_S, _WAIT_S, _ROWS_S = 10.0, 5.0, 5.0, 0.2, 0.05, 1.0
+_TABLES_S, _CONFIRM_S, _FULL_S, _WAIT_S, _ROWS_S = 10.0, 5.0, 0.2, 0.05, 1.0
 _LOOKED_AT = frozenset((BEGIN, RELATION))
 _NEVER_S = 1 << 20
 """Between messages that psycopg2 sends by itself, but where the server asks for one."""
@@ -67,14 +68,14 @@ class Stream:
         durable = standing_in(spool) or Standing()
         self._in_snapshot = durable.in_snapshot
         self._intake = Intake(spool.writer(capture.names.slot), durable, self._server.shown)
-        self._answered = self._rested = time.monotonic()
+        self._rested = time.monotonic()
         self._session: Session | None = None
         self._record: Record | None = None
         self._point: Point | None = None
         self._due: list[Captured] = []
         self._confirmed = 0
         self._cursor: Any = None
-        self._told: Any = None
+        self._answers: Answers | None = None
         self.streamed = False
 
     def capture(self) -> None:
@@ -91,9 +92,14 @@ class Stream:
                         self._cursor.start_replication(
                             slot_name=self._names.slot, decode=False, options=options, status_interval=_NEVER_S
                         )
+                        self._answers = Answers(
+                            self._cursor, self._session, self._known, self._spool.path, self._intake
+                        )
                         self._capture.failure = None
-                        self._receive(connection)
+                        self._receive(connection, self._answers)
                 finally:
+                    if self._answers is not None:
+                        self._answers.note_sent()
                     connection.close()
         finally:
             if self._point is not None:
@@ -190,14 +196,13 @@ class Stream:
         self._known.write(self._spool.path)
         self._intake.read.add(table.relation.oid.to_bytes(4, "big"))
 
-    def _receive(self, connection: Any) -> None:
+    def _receive(self, connection: Any, answers: Answers) -> None:
         """Read messages until the end is asked for, or all is read that is to be read."""
         looked = time.monotonic()
         while True:
             idle = self._read_some()
-            if self._cursor.feedback_timestamp != self._told:  # psycopg2 has answered the server by itself
-                self._told = self._cursor.feedback_timestamp
-                self._note()
+            answers.note_sent()
+            answers.alive()
             now = time.monotonic()
             age = now - self._intake.sealed
             if self._intake.size >= SEGMENT_BYTES or (self._intake.size and age >= SEGMENT_S):
@@ -206,13 +211,13 @@ class Stream:
                 self._seal()
                 return
             if idle:
-                self._rest(now)
-                if self._until_now and self._is_done():
+                self._rest(answers, now)
+                if self._until_now and self._is_done(answers):
                     self._seal()
-                    self._confirm_idle()
+                    self._confirm_idle(answers)
                     return
-                if self._until_now:  # the server says how far it has looked
-                    self._tell(reply=True)
+                if self._until_now and not self._intake.is_held:
+                    answers.ask()
                 select.select([connection], [], [], _WAIT_S)
             elif not self._until_now and self._spool.waiting_bytes > self._location.spool_bytes:
                 self._wait_for_room()
@@ -286,53 +291,32 @@ class Stream:
 
     def _confirm(self, lsn: int) -> None:
         self._confirmed = lsn
-        if self._cursor is not None:
-            self._tell(lsn)
-
-    def _tell(self, lsn: int = 0, *, reply: bool = False) -> None:
-        """Send the server up to where it may forget. reply: whether it is to answer."""
-        self._note()
-        with self._server.asked():
-            self._cursor.send_feedback(write_lsn=lsn, flush_lsn=lsn, apply_lsn=lsn, reply=reply, force=True)
-
-    def _note(self) -> None:
-        """Record the position that may be confirmed now.
-
-        Where all that came is confirmed, psycopg2 confirms the positions of keep-alives by itself
-        (pq_read_replication_message). No change of ours is before them that is not durable.
-        """
-        seen = int(self._cursor.wal_end or 0)
-        if seen > max(self._intake.end, self._known.confirmed):
-            self._known.confirmed = seen
-            self._known.write(self._spool.path)
+        if self._answers is not None:
+            self._answers.confirm(lsn)
 
     def _alive(self) -> None:
-        """Answer the server while nothing is read, so that it does not end the connection (wal_sender_timeout)."""
-        now = time.monotonic()
-        if self._cursor is not None and now - self._answered > _ALIVE_S:
-            self._answered = now
-            self._tell()
+        """Answer the server while nothing is read."""
+        if self._answers is not None:
+            self._answers.alive()
 
-    def _rest(self, now: float) -> None:
+    def _rest(self, answers: Answers, now: float) -> None:
         """Read tables that are due at a place that is reached; confirm, now and then: a quiet table keeps no log."""
-        if self._intake.is_open or self._intake.size:
+        if self._intake.is_held:
             return
-        seen = int(self._cursor.wal_end or 0)
-        if self._point is not None and seen >= self._point.lsn:
+        if self._point is not None and answers.seen >= self._point.lsn:
             self._copy()
         if now - self._rested > _CONFIRM_S:
             self._rested = now
-            self._confirm_idle()
+            self._confirm_idle(answers)
 
-    def _confirm_idle(self) -> None:
+    def _confirm_idle(self, answers: Answers) -> None:
         """Confirm what the server has sent up to now, where all that is ours of it is durable."""
-        seen = int(self._cursor.wal_end or 0)
-        if self._point is None and not self._intake.is_open and not self._intake.size and seen > self._confirmed:
-            self._confirm(seen)
+        if self._point is None and not self._intake.is_held and answers.seen > self._confirmed:
+            self._confirm(answers.seen)
 
-    def _is_done(self) -> bool:
+    def _is_done(self, answers: Answers) -> bool:
         """Return whether all is captured that was committed at the start."""
-        seen = max(self._intake.end, int(self._cursor.wal_end or 0))
+        seen = max(self._intake.end, answers.seen)
         return not self._intake.is_open and self._point is None and seen >= self._target
 
     def _wait_for_room(self) -> None:
