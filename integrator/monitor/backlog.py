@@ -10,12 +10,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from integrator.durable import Damaged
 from integrator.errors import IntegratorError
 from integrator.run.state.directory import State
+from integrator.sources.contract import ServerLog
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import SliceListing
 
@@ -27,18 +28,24 @@ _WAIT_S = 2.0
 
 @dataclass(frozen=True)
 class Lag:
-    """What is not synced: how many slices, and their bytes; of ranges how many offsets, by stream."""
+    """What is not synced: how many slices, and their bytes; of ranges how many offsets, by stream.
+
+    log: what a database keeps for the channel; None where it does not, or cannot be asked now.
+    """
 
     files: int = 0
     bytes: int = 0
     records: Mapping[str, int] = field(default_factory=dict)
+    log: ServerLog | None = None
 
 
 class Backlog:
     """The backlog of one channel."""
 
-    def __init__(self, state: Path, listing: Callable[[], SliceListing]) -> None:
-        self._state, self._listing = State(str(state)), listing
+    def __init__(
+        self, state: Path, listing: Callable[[], SliceListing], log: Callable[[], ServerLog | None] = lambda: None
+    ) -> None:
+        self._state, self._listing, self._log = State(str(state)), listing, log
         self._lock = threading.Lock()
         self._last, self._again = Lag(), 0.0
         self._reading: threading.Thread | None = None
@@ -58,11 +65,18 @@ class Backlog:
         began = time.monotonic()
         try:
             with contextlib.suppress(IntegratorError, Damaged, OSError):  # the channel itself fails with it
-                self._last = self._read()
+                self._last = replace(self._read(), log=self._last.log)
+            self._last = replace(self._last, log=self._asked())
         finally:
             with self._lock:
                 took = time.monotonic() - began
                 self._again, self._reading = began + max(_EVERY_S, took * _REST), None
+
+    def _asked(self) -> ServerLog | None:
+        try:
+            return self._log()
+        except IntegratorError:
+            return None
 
     def _read(self) -> Lag:
         synced = self._state.last_slice()

@@ -6,6 +6,7 @@ Names end with their unit as https://prometheus.io/docs/practices/naming/ has it
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
@@ -70,6 +71,17 @@ class Metrics:
             "Offsets of a partition that is read, up to its last stable one, not synced yet.",
             "partition",
         )
+        self.server_log = {
+            "kept_bytes": gauge("server_log_kept_bytes", "Log that the source's database keeps for the channel."),
+            "behind_bytes": gauge("server_log_behind_bytes", "Log of it that is not captured yet."),
+            "behind_s": gauge("server_log_behind_seconds", "How long the capture is behind the database."),
+            "left_bytes": gauge(
+                "server_log_left_bytes",
+                "Log that may still come until the database gives up the channel's place; no series: without limit.",
+            ),
+            "transactions": gauge("server_open_transactions", "Transactions that write, and are open there."),
+            "oldest_s": gauge("server_oldest_transaction_seconds", "For how long the oldest of them is open."),
+        }
         self.last_synced = gauge("last_synced_timestamp_seconds", "When the last cycle was synced; 0: never.")
         self.last_beat = gauge(
             "last_beat_timestamp_seconds", "The time of the channel's last heartbeat, in seconds since 1970."
@@ -78,10 +90,15 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format 0.0.4."""
-        self.lag_records.clear()  # partitions come while channels run
-        for channel, lag in self._lags.items():
-            for partition, records in lag().records.items():
+        for one in (self.lag_records, *self.server_log.values()):  # partitions come, and databases go
+            one.clear()
+        for channel, asked in self._lags.items():
+            lag = asked()
+            for partition, records in lag.records.items():
                 self.lag_records.labels(channel, partition).set(records)
+            for name, value in {} if lag.log is None else asdict(lag.log).items():
+                if name in self.server_log and value is not None:
+                    self.server_log[name].labels(channel).set(value)
         return generate_latest(self.registry)
 
     def begin(self, channel: str, lag: Callable[[], Lag]) -> None:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,7 @@ class Monitor(Observer):
         for one in channels:
             lag = self.channels[one["channel"]].backlog.now()
             one["lag_files"], one["lag_bytes"], one["lag_records"] = lag.files, lag.bytes, dict(lag.records)
+            one["server_log"] = None if lag.log is None else asdict(lag.log)
         return {"time": stamp(time.time()), "started": stamp(self.started), "channels": channels}
 
     def plots(self, channel: str) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
@@ -131,7 +132,12 @@ class Monitor(Observer):
 
 
 def _backlog(plan: Plan) -> Backlog:
-    return Backlog(Path(plan.state).absolute(), lambda: plan.changes.listing(plan.recipe.read.path, plan.delay))
+    changes = plan.changes
+    return Backlog(
+        Path(plan.state).absolute(),
+        lambda: changes.listing(plan.recipe.read.path, plan.delay),
+        changes.server_log,
+    )
 
 
 def _status(name: str, seen: ChannelStatus) -> dict[str, Any]:

@@ -114,6 +114,8 @@ def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) ->
         ("rejected lines", f"{counts.get('rejected', 0):,}"),
         ("restarts", f"{counts.get('restarts', 0):,}"),
     ]
+    if one["server_log"] is not None:
+        numbers += _server_log(one["server_log"])
     cells = "".join(f'<div><b>{value}</b><span class="soft">{name}</span></div>' for name, value in numbers)
     colour = _COLOUR.get(one["doing"], "wait")
     synced = "no cycle yet"
@@ -129,6 +131,18 @@ def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) ->
         f"</div>{_reasons(name, 'skipped rows', one['skipped'])}{_reasons(name, 'coerced values', one['coerced'])}"
         f"{_topics(name, one['topics'])}{_partitions(name, one['lag_records'])}</section>"
     )
+
+
+def _server_log(log: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what is shown of the log that a database keeps for the channel."""
+    found = [
+        (f"log kept by the database ({escape(log['status'])})", size(log["kept_bytes"])),
+        (f"not captured, after {escape(log['position'])}", f"{size(log['behind_bytes'])}, {log['behind_s']:.1f} s"),
+        ("open transactions there", f"{log['transactions']:,} ({log['oldest_s']:,.0f} s)"),
+    ]
+    if log["left_bytes"] is not None:
+        found.append(("until the database gives up our place", size(log["left_bytes"])))
+    return found
 
 
 def _failure(failure: dict[str, Any] | None, now: str) -> str:

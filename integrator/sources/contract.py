@@ -65,6 +65,26 @@ class Opening:
     kept_cycles: int
 
 
+@dataclass(frozen=True)
+class ServerLog:
+    """The log that a database keeps for a channel, as it is now.
+
+    status: in the database's words. position: up to where it may be forgotten. kept_bytes: how much is kept.
+    behind_bytes, behind_s: what is not durable here yet, and for how long. left_bytes: how much may still come until
+    the database gives the channel's place up, and changes are gone; None: without limit. transactions, oldest_s: how
+    many are open, and for how long the oldest is: the log is kept from its beginning.
+    """
+
+    status: str
+    position: str
+    kept_bytes: int
+    behind_bytes: int
+    behind_s: float
+    left_bytes: int | None
+    transactions: int
+    oldest_s: float
+
+
 class Feed:
     """What a source does beside the cycles, from when the channel is locked until it is given back: nothing here."""
 
@@ -111,6 +131,9 @@ class FixedSchemas:
 
     def keep(self, state: Path) -> None:
         """Keep nothing."""
+
+    def server_log(self) -> ServerLog | None:
+        """Return None: nobody keeps a log for it."""
 
 
 class Source(Protocol):
@@ -182,6 +205,9 @@ class Source(Protocol):
 
     def keep(self, state: Path) -> None:
         """Keep what is known of its schemas in the channel's state directory."""
+
+    def server_log(self) -> ServerLog | None:
+        """Return the log that a database keeps for the channel; None where there is none. Raises IntegratorError."""
 
     def prepare(self, place: str) -> None:
         """Make what must be there before slices are listed first."""

@@ -21,7 +21,9 @@ from integrator.sources.postgres import snapshot
 from integrator.sources.postgres import stream as streams
 from integrator.sources.postgres.capture import Capture
 from integrator.sources.postgres.frames import FRAMES
+from integrator.sources.postgres.server import lsn_of
 from integrator.sources.postgres.slot import Names
+from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool, Writer, sealed_in
 from tests.parts import postgres
 from tests.parts.waiting import until
@@ -215,6 +217,28 @@ def test_a_quiet_table_in_a_busy_database_keeps_no_log(database, spooled, server
     assert kept() < before / 10
 
 
+def test_the_log_that_the_slot_keeps_can_be_asked_for(database, spooled, server):
+    database("create table a(k int primary key, v text)")
+    source = Postgres(PostgresLocation(**{"class": "postgres", "address": spooled.address, "slot": spooled.names.slot}))
+    assert source.server_log() is None
+    spooled.catch_up()
+    before = source.server_log()
+    with contextlib.closing(psycopg2.connect(spooled.address)) as connection, connection.cursor() as cursor:
+        cursor.execute("insert into a select g, repeat('x', 100) from generate_series(1, 20000) g")
+        open_one = source.server_log()
+        connection.commit()
+    kept = source.server_log()
+    assert (before.transactions, open_one.transactions, kept.transactions) == (0, 1, 0)
+    assert open_one.oldest_s > 0
+    assert kept.behind_bytes > before.behind_bytes + 500_000
+    assert kept.kept_bytes >= kept.behind_bytes
+    assert (kept.status, kept.left_bytes) == ("reserved", None)
+    spooled.catch_up()
+    after = source.server_log()
+    assert after.behind_bytes < 100_000
+    assert lsn_of(after.position) > lsn_of(kept.position)
+
+
 def test_a_snapshot_that_is_not_wanted(database, spooled):
     database("create table a(k int primary key, v text); insert into a values (1, 'there')")
     spooled.catch_up(snapshot="never")
@@ -278,6 +302,11 @@ def test_rows_that_are_deleted_before_a_broken_snapshot_is_read_again(database, 
 
 PUBLICATIONS = [
     ("for table a with (publish = 'insert')", "does not publish all changes; .* set \\(publish = 'insert, update"),
+    (
+        "for table a (k) with (publish_via_partition_root = true)",
+        'only some columns of public.a: .* drop table "public"."a"; .* add table',
+    ),
+    ("for table a where (k > 1) with (publish_via_partition_root = true)", "only some rows of public.a"),
     ("for table p with (publish_via_partition_root = false)", "set \\(publish_via_partition_root = true\\)"),
 ]
 

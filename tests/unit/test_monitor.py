@@ -7,6 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -15,10 +16,14 @@ from structlog.testing import capture_logs
 from integrator import plan
 from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError, DeliveryError, EnvironmentFault, PublicDataError
-from integrator.monitor import server
+from integrator.monitor import backlog, server
+from integrator.monitor.monitor import Monitor
+from integrator.monitor.page import page
 from integrator.monitor.server import serving
 from integrator.run.seen.failures import Failures
 from integrator.run.state.sync import Cycle, Rejections
+from integrator.sources.contract import ServerLog
+from integrator.sources.files.source import Files
 from tests.parts import channels
 from tests.parts.waiting import PATIENCE_S, until
 
@@ -63,6 +68,36 @@ def test_it_is_ready_when_all_channels_integrate(shop):
     assert get("ready")[0] == 200
     observer.beat("shop", "failed", "")
     assert (get("ready")[0], get("health")[0]) == (503, 200)
+
+
+LOG = ServerLog("extended", "0/16B3748", 5_000_000_000, 3_000, 1.25, 2_000_000, 2, 90.0)
+
+
+def test_the_log_that_a_database_keeps_is_shown_while_the_database_answers(tmp_path, monkeypatch):
+    """Its disk fills where nobody sees that: what is kept, how far we are, and how much may come until changes are gone."""
+    now = [LOG]
+
+    def server_log(_source):
+        if now[0] is None:
+            raise EnvironmentFault("db.example.com: is away")
+        return now[0]
+
+    monkeypatch.setattr(Files, "server_log", server_log)
+    monkeypatch.setattr(backlog, "_EVERY_S", 0)
+    monkeypatch.setattr(backlog, "_REST", 0)
+    observer = Monitor([made(tmp_path / "a")])
+    metrics = observer.metrics.text().decode()
+    assert 'integrator_server_log_kept_bytes{channel="shop"} 5e+09' in metrics
+    assert 'integrator_server_log_left_bytes{channel="shop"} 2e+06' in metrics
+    assert 'integrator_server_oldest_transaction_seconds{channel="shop"} 90.0' in metrics
+    now[0] = replace(LOG, left_bytes=None)
+    shown = page(observer)
+    assert '<b>5.0 GB</b><span class="soft">log kept by the database (extended)</span>' in shown
+    assert '<b>3.0 kB, 1.2 s</b><span class="soft">not captured, after 0/16B3748</span>' in shown
+    assert "gives up" not in shown
+    now[0] = None
+    assert observer.status()["channels"][0]["server_log"] is None
+    assert "integrator_server_log_kept_bytes{" not in observer.metrics.text().decode()
 
 
 def test_after_a_restart_the_last_synced_cycle_is_known_and_why_a_channel_is_suspended(shop):

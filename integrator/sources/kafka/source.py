@@ -120,6 +120,9 @@ class Topics:
         known = self._discovery.with_ids(self.known, found)
         return replace(self, known=known)
 
+    def server_log(self) -> None:
+        """Return None: topics are kept for as long as their retention says."""
+
     def keep(self, state: Path) -> None:
         """Keep what is known of schemas in a state directory."""
         self.known.write(state)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.contract import ServerLog
 from integrator.sources.postgres.catalogue import Captured
 from integrator.sources.postgres.record import Record
 from integrator.sources.postgres.server import Session, lsn_of, lsn_text, quoted
@@ -107,6 +108,24 @@ def slot_of(session: Session, name: str) -> Slot | None:
     return None
 
 
+def log_of(session: Session, name: str) -> ServerLog | None:
+    """Return the log that a slot keeps; None where there is no slot."""
+    found = session.rows(
+        "select coalesce(to_jsonb(s)->>'wal_status', 'reserved'), coalesce(confirmed_flush_lsn::text, '0/0'), "
+        "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)::bigint, "
+        "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)::bigint, "
+        "coalesce(extract(epoch from r.flush_lag), 0)::float, (to_jsonb(s)->>'safe_wal_size')::bigint, "
+        "open.count, coalesce(open.age, 0)::float from pg_replication_slots s left join pg_stat_replication r "
+        "on r.pid = s.active_pid cross join (select count(*), extract(epoch from max(now() - xact_start)) as age "
+        "from pg_stat_activity where backend_xid is not null and datname = current_database()) as open "
+        "where slot_name = %s",
+        [name],
+    )
+    for status, position, kept, behind, seconds, left, transactions, oldest in found:
+        return ServerLog(status, position, kept, max(behind, 0), seconds, left, transactions, oldest)
+    return None
+
+
 def check_slot(slot: Slot | None, record: Record | None, names: Names, durable_lsn: int) -> None:
     """Raise EnvironmentFault where the slot is not the one that was captured from, or changes are gone.
 
@@ -179,6 +198,7 @@ def publish(session: Session, names: Names, tables: Sequence[Captured], location
         )
     if has_all_tables:
         return []
+    _check_whole(session, names, tables)
     there = {
         (schema, name)
         for schema, name in session.rows(
@@ -193,6 +213,26 @@ def publish(session: Session, names: Names, tables: Sequence[Captured], location
         listed = ", ".join(one.quoted for one in lacking)
         _run(session, f"alter publication {quoted(names.publication)} add table {listed}", names)
     return [one.name for one in lacking]
+
+
+def _check_whole(session: Session, names: Names, tables: Sequence[Captured]) -> None:
+    """Raise EnvironmentFault for tables of which rows or columns are left out (PostgreSQL 15 and newer)."""
+    limited = session.rows(
+        "select r.prrelid::bigint, case when to_jsonb(r)->>'prqual' is null then 'columns' else 'rows' end "
+        "from pg_publication_rel r join pg_publication p on p.oid = r.prpubid where p.pubname = %s "
+        "and (to_jsonb(r)->>'prqual' is not null or to_jsonb(r)->>'prattrs' is not null)",
+        [names.publication],
+    )
+    what = dict(limited)
+    for one in tables:
+        if one.relation.oid in what:
+            publication = quoted(names.publication)
+            raise EnvironmentFault(
+                f"the publication {names.publication} publishes only some {what[one.relation.oid]} of {one.name}: "
+                f"others would be missing; its owner must run: alter publication {publication} drop table "
+                f"{one.quoted}; alter publication {publication} add table {one.quoted}. Restrict leaves out rows, and "
+                "ColumnProperties columns"
+            )
 
 
 def _via_root(location: PostgresLocation) -> str:

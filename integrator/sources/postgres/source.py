@@ -11,7 +11,7 @@ from integrator.channel.databases import PostgresLocation
 from integrator.channel.problems import Report
 from integrator.errors import IntegratorError, SchemasFound, SourceAway
 from integrator.schema import Table
-from integrator.sources.contract import Feed, Opening, Problems
+from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.location import check_table
 from integrator.sources.postgres import catalogue, slot
 from integrator.sources.postgres.capture import Capture
@@ -160,6 +160,11 @@ class Postgres:
             feed.close()
             raise
         return feed
+
+    def server_log(self) -> ServerLog | None:
+        """Return the log that the slot keeps; None before there is a slot. Raises IntegratorError."""
+        with self._server.session() as session:
+            return slot.log_of(session, self.names.slot)
 
     def forget(self) -> list[str]:
         """Drop the slot and the publication; return what was dropped. Raises IntegratorError."""
