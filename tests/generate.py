@@ -120,7 +120,9 @@ def names_of_others() -> str:
 
 def metrics() -> str:
     """The table of metrics, as the endpoint's registry has them; those of the process are its client library's."""
-    held = [one for value in vars(Metrics()).values() for one in (value.values() if isinstance(value, dict) else [value])]
+    held = [
+        one for value in vars(Metrics()).values() for one in (value.values() if isinstance(value, dict) else [value])
+    ]
     made = [one for one in held if isinstance(one, Counter | Gauge | Histogram)]
     rows = [
         [f"`{one._name}{'_total' if isinstance(one, Counter) else ''}`", one._type,

@@ -256,12 +256,15 @@ def quickstart(
     channel: Annotated[
         str | None, typer.Option(help="A channel whose brokers are ${KAFKA_BROKERS}; without: the demonstration's own.")
     ] = None,
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Send recorded changes, where a database could be captured, too.")
+    ] = False,
 ) -> None:
-    """Send recorded changes into a Kafka in this process, read the topics back, and show what arrived."""
-    with output.working("Starting a Kafka in this process, for recorded changes"):
+    """Capture a PostgreSQL of its own into a Kafka in this process, and show what arrives; or send recorded changes."""
+    with output.working("Loading the integrator"):
         from integrator.cli import quickstart as demo
 
-    demo.run(channel, local_timezone())
+    demo.run(channel, local_timezone(), recorded=recorded)
 
 
 @app.command()

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
+OPERATIONS = {0: "delete", 1: "insert", 2: "update", 3: "before key update", 4: "before update", 5: "truncate"}
+"""What {hvr_op} means, for people."""
 _WHOLE = 1_000_000
 """Columns of an output that has no end of a line."""
 

