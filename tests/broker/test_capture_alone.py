@@ -17,7 +17,7 @@ from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import lines_of, relations_in
 from integrator.decode.lines.reading import LineReading
 from integrator.errors import EnvironmentFault, SourceAway
-from integrator.sources.postgres import snapshot
+from integrator.sources.postgres import answers, snapshot
 from integrator.sources.postgres import stream as streams
 from integrator.sources.postgres.capture import Capture
 from integrator.sources.postgres.frames import FRAMES
@@ -26,6 +26,7 @@ from integrator.sources.postgres.slot import Names
 from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool, Writer, sealed_in
 from tests.parts import postgres
+from tests.parts.disks import enlarge, small_disk
 from tests.parts.waiting import until
 
 pytestmark = pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False))
@@ -336,6 +337,79 @@ def test_a_column_that_comes_while_a_snapshot_waits_for_its_place_has_its_values
     assert rebuilt(spooled.lines())["a"] == rows(database, "a")
 
 
+@contextlib.contextmanager
+def capturing(spooled, directory, **more):
+    """A capture in its thread, its spool, and what it logs."""
+    spool = Spool(directory, framing=FRAMES)
+    with capture_logs() as logged:
+        location = PostgresLocation(**{"class": "postgres", "address": spooled.address, **more})
+        capture = Capture(location, spooled.names, spool, "test")
+        capture.start()
+        try:
+            yield spool, logged
+        finally:
+            capture.close()
+            spool.close()
+
+
+def each_once(spooled, database, table):
+    lines = list(spooled.lines())
+    positions = [position for position, _ in lines]
+    assert positions == sorted(set(positions)), "twice, or out of order"
+    return rebuilt(lines).get(table) == rows(database, table)
+
+
+MANY = "insert into a select g, repeat('x', 100) from generate_series(1, 50000) g"
+
+
+def test_a_full_spool_is_said_with_what_the_slot_keeps_and_the_connection_stays(database, spooled, monkeypatch, name):
+    """The server would cut off a client that does not answer while it waits for room."""
+    monkeypatch.setattr(streams, "SEGMENT_BYTES", 100_000)
+    monkeypatch.setattr(answers, "_ALIVE_S", 0.2)
+    database("create table a(k int primary key, v text)")
+    spooled.catch_up()
+    spooled.address += "?options=-c%20wal_sender_timeout%3D2s"
+
+    def process():
+        return database(f"select active_pid from pg_replication_slots where slot_name = 's_{name}'")
+
+    with capturing(spooled, spooled.directory, spool_bytes=1024 * 1024) as (spool, logged):
+        database(MANY)
+        until(lambda: [one for one in logged if one["event"].startswith("the spool is full")])
+        [full] = [one for one in logged if one["event"].startswith("the spool is full")]
+        assert full["waiting_bytes"] < 1_500_000
+        assert full["log_kept_bytes"] > 1_000_000
+        assert full["wal_status"] == "reserved"
+        before = process()
+        time.sleep(5)
+        assert process() == before
+        assert spool.waiting_bytes < 1_500_000
+
+        def is_whole():
+            spool.synced([path.name for path in sealed_in(spooled.directory)])
+            return each_once(spooled, database, "a")
+
+        until(is_whole)
+        assert process() == before
+    assert not [one for one in logged if one["log_level"] == "error"]
+
+
+def test_a_full_disk_of_the_spool_is_said_and_the_capture_goes_on_when_there_is_room(
+    database, spooled, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(streams, "SEGMENT_BYTES", 100_000)
+    database("create table a(k int primary key, v text)")
+    with small_disk(tmp_path / "disk", 2):
+        spooled.directory = tmp_path / "disk" / "spool"
+        spooled.catch_up()
+        with capturing(spooled, spooled.directory) as (_, logged):
+            database(MANY)
+            until(lambda: [one for one in logged if "the spool cannot be written" in one["event"]])
+            assert "No space left on device" in logged[-1]["reason"]
+            enlarge(tmp_path / "disk", 64)
+            until(lambda: each_once(spooled, database, "a"))
+
+
 ADDRESSES = {"quiet": "", "asked by the server all the time": "?options=-c%20wal_sender_timeout%3D200ms"}
 
 
@@ -348,12 +422,7 @@ def test_a_server_that_is_restarted_is_the_same_one(words, server, database, spo
     database("create table a(k int primary key, v text)")
     spooled.address += words
     spooled.catch_up()
-    spool = Spool(spooled.directory, framing=FRAMES)
-    with capture_logs() as logged:
-        capture = Capture(
-            PostgresLocation(**{"class": "postgres", "address": spooled.address}), spooled.names, spool, "t"
-        )
-        capture.start()
+    with capturing(spooled, spooled.directory) as (_, logged):
         for number in range(3):
             database(f"insert into a values ({number}, 'x')")
             time.sleep(0.4)
@@ -361,9 +430,7 @@ def test_a_server_that_is_restarted_is_the_same_one(words, server, database, spo
             time.sleep(0.4)
             server.restart()
             database(f"insert into a select g, 'after' from generate_series({number}000 + 10, {number}000 + 500) g")
-            until(lambda: rebuilt(spooled.lines()).get("a") == rows(database, "a"))
-        capture.close()
-    spool.close()
+            until(lambda: each_once(spooled, database, "a"))
     assert not [one for one in logged if one["log_level"] == "error"]
 
 

@@ -1,8 +1,6 @@
 """The table of failures in docs/operations/errors.md, row by row: what the daemon does, what it logs, and how it goes on."""
 
 import contextlib
-import os
-import subprocess
 import time
 import uuid
 
@@ -14,6 +12,7 @@ from tests.bench import rows as table
 from tests.faults.kill_minus_nine import ROWS_A_FILE, check, write_changes
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.daemon import Daemon, none_left
+from tests.parts.disks import small_disk
 from tests.parts.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
@@ -134,19 +133,6 @@ def test_a_quota_slows_a_cycle_until_it_fails_and_is_named(cluster, running):
         cluster.configure(*entity, "--delete-config", "producer_byte_rate")
     running.check()
     assert "(a quota, a slow disk or network)" in error
-
-
-@contextlib.contextmanager
-def small_disk(path, megabytes):
-    """A file system of so many megabytes at `path`."""
-    path.mkdir()
-    made = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(path)]
-    if os.geteuid() != 0 or subprocess.run(made, check=False, capture_output=True).returncode:
-        pytest.skip("a small file system needs the right to mount one")
-    try:
-        yield path
-    finally:
-        subprocess.run(["umount", "-l", str(path)], check=True)
 
 
 def test_the_disk_of_the_state_is_full(cluster, tmp_path, name, integrate_once):

@@ -25,6 +25,7 @@ from integrator.sources.postgres.server import Server, Session, lsn_text
 from integrator.sources.postgres.slot import (
     Names,
     check_slot,
+    log_of,
     options_of,
     problems,
     publish,
@@ -327,10 +328,13 @@ class Stream:
                 raise SourceAway("the capture ends while the spool is full")
             if not reported and time.monotonic() - began > 1.0:
                 reported = True
+                kept = log_of(self._asked, self._names.slot)
                 self._log.warning(
                     "the spool is full: nothing is read from the database",
                     waiting_bytes=self._spool.waiting_bytes,
                     spool_bytes=self._location.spool_bytes,
+                    log_kept_bytes=kept.kept_bytes if kept else None,
+                    wal_status=kept.status if kept else None,
                 )
             self._alive()
             time.sleep(_FULL_S)
