@@ -72,6 +72,23 @@ class Spooled:
                         number += 1
 
 
+def transactions(directory):
+    """Their positions and numbers, as often as they begin; each ends before the next one."""
+    found, is_open = [], False
+    for path in sealed_in(directory):
+        data = path.read_bytes()
+        for block in lines_of(str(path), data, relations_in(data), LineReading()):
+            for line in map(json.loads, bytes(block.data).splitlines()):
+                if line["action"] == "B":
+                    found += (
+                        [] if is_open and found[-1:] == [(line["lsn"], line["xid"])] else [(line["lsn"], line["xid"])]
+                    )
+                if line["action"] in "BC":
+                    is_open = line["action"] == "B"
+    assert not is_open
+    return found
+
+
 @pytest.fixture
 def database(server, name):
     server.psql(f"create database {name}")
@@ -173,6 +190,8 @@ def test_i9_whatever_is_broken_off_each_change_is_in_the_spool_once(seed, databa
     assert crashes > 3
     positions = [position for position, _ in lines]
     assert positions == sorted(set(positions)), "twice, or out of order"
+    marks = transactions(spooled.directory)
+    assert marks == sorted(set(marks)), "a transaction begins twice"
     made = rebuilt(lines)
     for table in "abc":
         assert made[table] == rows(database, table)

@@ -7,12 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from integrator.errors import IntegratorError
+from integrator.errors import IntegratorError, SourceAway
 from integrator.sources.postgres.intake import Intake
 from integrator.sources.postgres.record import Record
 from integrator.sources.postgres.server import Session
 
-_ALIVE_S = 5.0
+_ALIVE_S, _SILENT_S = 5.0, 60.0
+"""Between answers that nothing else calls for, and how long a server that is asked may say nothing."""
 
 
 class Answers:
@@ -25,8 +26,8 @@ class Answers:
     def __init__(self, cursor: Any, session: Session, record: Record, spool: Path, intake: Intake) -> None:
         """Take the cursor of a replication that is started, and a session beside it."""
         self._cursor, self._session, self._record, self._spool, self._intake = cursor, session, record, spool, intake
-        self._last = time.monotonic()
-        self._told = cursor.feedback_timestamp
+        self._last = self._heard = time.monotonic()
+        self._told, self._sent = cursor.feedback_timestamp, None
 
     @property
     def seen(self) -> int:
@@ -44,11 +45,20 @@ class Answers:
         self._note(self.seen)
         self._send(0, reply=True)
 
-    def alive(self) -> None:
-        """Answer the server, now and then, so that it does not end the connection (wal_sender_timeout)."""
-        if time.monotonic() - self._last > _ALIVE_S:
+    def alive(self, *, reads: bool) -> None:
+        """Answer the server, now and then, so that it does not end the connection (wal_sender_timeout).
+
+        reads: whether its messages are read meanwhile; then it is asked to answer, too. Raises SourceAway where it does
+        not: a connection whose other end is gone without a word would stay quiet for hours.
+        """
+        now = time.monotonic()
+        if not reads or self._cursor.io_timestamp != self._sent:
+            self._heard = now
+        if now - self._last > _ALIVE_S:
+            if now - self._heard > _SILENT_S:
+                raise SourceAway(f"{self._session.server.shown}: the server says nothing for {_SILENT_S:.0f} s")
             self._note_all()
-            self._send(0)
+            self._send(0, reply=reads)
 
     def note_sent(self) -> None:
         """Record what psycopg2 has answered by itself: the server may ask, when it stops or has not heard of us."""
@@ -60,7 +70,8 @@ class Answers:
     def _send(self, lsn: int, *, reply: bool = False) -> None:
         with self._session.server.asked():
             self._cursor.send_feedback(write_lsn=lsn, flush_lsn=lsn, apply_lsn=lsn, reply=reply, force=True)
-        self._last, self._told = time.monotonic(), self._cursor.feedback_timestamp
+        self._last = time.monotonic()
+        self._told, self._sent = self._cursor.feedback_timestamp, self._cursor.io_timestamp
 
     def _note_all(self) -> None:
         """Record whatever may be confirmed now: the keep-alive before a transaction that has begun is not known."""

@@ -27,6 +27,8 @@ _SETTINGS = {
 }
 """By which values are written as text: the same in the stream and in COPY, whatever a user or database sets."""
 _CONNECT_S = 10
+_DEAD = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+"""By which the system finds that the other end of a connection is gone: within a minute, instead of two hours."""
 
 
 NO_ADDRESS = (
@@ -92,9 +94,8 @@ class Server:
             raise EnvironmentFault(NO_ADDRESS)
         own = psycopg2.extensions.parse_dsn(self._address)
         options = " ".join((own.get("options", ""), *(f"-c {name}={value}" for name, value in _SETTINGS.items())))
-        timeout = own.get("connect_timeout", _CONNECT_S)
-        named = own.get("application_name", self._application)
-        return psycopg2.connect(self._address, options=options, application_name=named, connect_timeout=timeout, **more)
+        given = {"application_name": self._application, "connect_timeout": _CONNECT_S, **_DEAD, **own}
+        return psycopg2.connect(**{**given, "options": options}, **more)
 
 
 class Session:

@@ -203,7 +203,7 @@ class Stream:
         while True:
             idle = self._read_some()
             answers.note_sent()
-            answers.alive()
+            answers.alive(reads=True)
             now = time.monotonic()
             age = now - self._intake.sealed
             if self._intake.size >= SEGMENT_BYTES or (self._intake.size and age >= SEGMENT_S):
@@ -298,7 +298,7 @@ class Stream:
     def _alive(self) -> None:
         """Answer the server while nothing is read."""
         if self._answers is not None:
-            self._answers.alive()
+            self._answers.alive(reads=False)
 
     def _rest(self, answers: Answers, now: float) -> None:
         """Read tables that are due at a place that is reached; confirm, now and then: a quiet table keeps no log."""
