@@ -24,7 +24,7 @@ _TEMPLATE = re.compile(r"\{[^{}]+\}|'[^'{}]*'|-?\d+|null")
 """A CaptureExpression that is no SQL: one substitution, or one literal."""
 _MISSING = ("MissingRepresentationString", "MissingRepresentationNumeric", "MissingRepresentationDate")
 _STAYS = "values of the other kinds that records leave out stay missing, where HVR invents 0, empty text or a date"
-_SUBSTITUTION = re.compile(r"\{(\w+)[^{}]*\}")
+_SUBSTITUTION = re.compile(r"\{(\w+)\b[^{}]*\}")
 _WHOLE = ("FileFormat", "Environment", "Scheduling")
 """Actions that hold for a whole location, whatever the table."""
 _KEYLESS = {"Csv", "Xml", "Parquet"}
