@@ -53,9 +53,9 @@ def test_messages_whose_time_is_over_are_not_passed_by_later_ones(own_broker, na
         time.sleep(1.7)
         put(late, name, *(f"b{number}" for number in range(50)))
         time.sleep(0.8)  # the time of the a's is over, and not that of the b's
+        late.flush()
     finally:
         os.kill(own_broker.process.pid, signal.SIGCONT)
-    late.flush()
     assert late.latch.error == f"{name} [0]: Local: Message timed out (_MSG_TIMED_OUT)"
     late.abandon()
     there = values(own_broker, name, "read_uncommitted")
