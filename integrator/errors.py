@@ -139,9 +139,16 @@ class PublicDataError(DataError):
 
 
 class DeliveryError(IntegratorError):
-    """Kafka did not acknowledge everything; the cycle is not synced and will be sent again."""
+    """Kafka did not acknowledge everything; the cycle is not synced and will be sent again.
+
+    code: of the first message that failed, as librdkafka has it (rd_kafka_resp_err_t); 0: it has none.
+    """
 
     kind = DELIVERY
+
+    def __init__(self, text: str, code: int = 0) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class EnvironmentFault(IntegratorError):

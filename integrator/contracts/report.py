@@ -35,6 +35,7 @@ class Report:
     operations: rows by "topic op". newest: the newest commit, in microseconds since 1970. summaries: of the files that
     were read to the end. split: what could not be kept together in a message, by reason. deferred: rows that wait for
     the rest of their transaction. refused: a message that a broker refused, of those above its size the largest.
+    code: of the message that failed first, as librdkafka has it; 0: of none.
     """
 
     messages: int
@@ -47,6 +48,7 @@ class Report:
     split: dict[str, int] = field(default_factory=dict)
     deferred: int = 0
     refused: RefusedMessage | None = None
+    code: int = 0
 
     def to_json(self) -> str:
         """Return the report as text."""

@@ -134,7 +134,7 @@ def test_executors_without_credentials_say_so(msk, monkeypatch):
     monkeypatch.setattr(aws_iam, "signer_of", lambda _: no_token)
     noticed = []
     properties = properties_of(msk) | {"transactional.id": "x"}
-    client = ProducerClient(properties, lambda _: None, lambda text, _: noticed.append(text))
+    client = ProducerClient(properties, lambda *_: None, lambda text, _: noticed.append(text))
     try:
         assert client.init_transactions(1)
     finally:
@@ -152,7 +152,7 @@ def test_a_producer_asks_for_the_next_token_in_time(msk, credentials, monkeypatc
         return token, end - 895_000  # librdkafka asks again when 80 % of its life is over
 
     monkeypatch.setattr(aws_iam, "signer_of", lambda _: short_lived)
-    client = ProducerClient(properties_of(msk), lambda _: None, lambda *_: None)
+    client = ProducerClient(properties_of(msk), lambda *_: None, lambda *_: None)
     try:
         for _ in range(60):
             client.poll(0.2)

@@ -101,7 +101,7 @@ def test_what_is_not_binary_is_refused_before_c_reads_it(kind):
 )
 def test_wrong_properties_are_reported(properties, expected):
     with pytest.raises(EnvironmentFault, match=expected):
-        ProducerClient(properties, lambda _: None, lambda _, __: None)
+        ProducerClient(properties, lambda *_: None, lambda _, __: None)
 
 
 def test_a_library_of_another_version_is_refused(monkeypatch):
@@ -113,7 +113,9 @@ def test_a_library_of_another_version_is_refused(monkeypatch):
 def test_what_is_thrown_away_was_not_delivered():
     failed = []
     client = ProducerClient(
-        {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, lambda text, _: failed.append(text), lambda _, __: None
+        {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"},
+        lambda text, *_: failed.append(text),
+        lambda _, __: None,
     )
     messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]), partitions=0)
     assert client.produce("t", records_of(messages)) == (2, "")
@@ -141,7 +143,7 @@ def test_i1_what_a_call_back_raises_is_raised():
 
 def test_messages_that_are_refused_are_counted_and_reported():
     properties = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", "queue.buffering.max.messages": "1"}
-    client = ProducerClient(properties, lambda _: None, lambda _, __: None)
+    client = ProducerClient(properties, lambda *_: None, lambda _, __: None)
     messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
     records = records_of(messages)
     assert client.produce("t", records) == (1, "Local: Queue full (_QUEUE_FULL)")

@@ -56,7 +56,7 @@ def test_messages_arrive_in_their_partitions_with_their_timestamps(with_headers)
     with EmbeddedCluster() as cluster:
         cluster.create(["t"], 4)
         properties = {"bootstrap.servers": cluster.brokers, "log_level": "0"}
-        client = ProducerClient(properties, lambda text, _: failed.append(text), lambda _, __: None)
+        client = ProducerClient(properties, lambda text, *_: failed.append(text), lambda _, __: None)
         records = records_of(made)
         assert client.produce("t", records[:20]) == (20, "")
         assert client.produce_each(

@@ -1,6 +1,7 @@
 """Why deliveries fail is looked up once a minute, and anew after one that did not: the next may fail for another reason."""
 
 import pytest
+from confluent_kafka import KafkaError
 
 from integrator.deliver.kafka import unacknowledged
 from integrator.deliver.kafka.unacknowledged import UNEXPLAINED, Reasons
@@ -21,8 +22,8 @@ def looked(monkeypatch):
     return clock, looks
 
 
-def why(reasons, text=f"orders: {UNEXPLAINED[0]}"):
-    return str(reasons.explained(DeliveryError(text))).partition(" Why: ")[2]
+def why(reasons, code=UNEXPLAINED[0]):
+    return str(reasons.explained(DeliveryError("orders: not sent", code))).partition(" Why: ")[2]
 
 
 def test_a_reason_is_kept_for_a_minute_and_says_its_age(looked):
@@ -46,10 +47,10 @@ def test_after_a_delivery_that_did_not_fail_the_reason_is_looked_up_anew(looked)
 
 
 def test_what_failed_at_once_is_not_looked_into(looked):
-    assert why(Reasons({}, ["orders"]), "orders: _MSG_SIZE_TOO_LARGE") == ""
+    assert why(Reasons({}, ["orders"]), KafkaError.MSG_SIZE_TOO_LARGE) == ""
     assert looked[1] == []
 
 
-@pytest.mark.parametrize("name", UNEXPLAINED)
-def test_a_topic_that_is_gone_is_looked_into_whatever_librdkafka_calls_it(name, looked):
-    assert why(Reasons({}, ["orders"]), f"cycle 5: orders [1]: Local: ... ({name}); not synced") == "reason 1"
+@pytest.mark.parametrize("code", UNEXPLAINED)
+def test_a_topic_that_is_gone_is_looked_into_whatever_librdkafka_calls_it(code, looked):
+    assert why(Reasons({}, ["orders"]), code) == "reason 1"

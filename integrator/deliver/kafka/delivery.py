@@ -87,4 +87,5 @@ class Delivery:
             operations={name: count for name, count in operations.items() if count},
             summaries=tuple(summaries),
             refused=latch.refused,
+            code=latch.code,
         )

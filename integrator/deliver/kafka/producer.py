@@ -34,13 +34,15 @@ class Latch:
         self.accepted = 0
         self.failed = 0
         self.error: str | None = None
+        self.code = 0
         self.refused: RefusedMessage | None = None
         self.transport: str | None = None
 
-    def fail(self, text: str, count: int = 1) -> None:
-        """Note `count` failures; the first one's text stays."""
+    def fail(self, text: str, code: int, count: int = 1) -> None:
+        """Note `count` failures; the first one's text and code stay."""
         self.failed += count
-        self.error = self.error or text
+        if self.error is None:
+            self.error, self.code = text, code
 
 
 class KafkaProducer:
@@ -101,7 +103,7 @@ class KafkaProducer:
                 taken, refusal = self.client.produce_each(topic, some, *beside.slice(start, len(some)))
             if taken < len(some):
                 # taken and still reported later are counted by the callback, so only refusals are counted here
-                self.latch.fail(f"{topic}: {refusal}", len(some) - taken)
+                self.latch.fail(f"{topic}: {refusal}", self.client.code, len(some) - taken)
             self.client.poll(0)
             self._give_up_late()
 
@@ -142,8 +144,8 @@ class KafkaProducer:
         self.latch = Latch()
         self._taken.clear()
 
-    def _failed(self, text: str, refused: RefusedMessage | None) -> None:
-        self.latch.fail(text)
+    def _failed(self, text: str, code: int, refused: RefusedMessage | None) -> None:
+        self.latch.fail(text, code)
         self.latch.refused = worse(self.latch.refused, refused)
 
     def _noticed(self, text: str, fatal: int) -> None:
@@ -151,7 +153,7 @@ class KafkaProducer:
             return
         self.latch.transport = text
         if fatal:
-            self.latch.error = self.latch.error or text
+            self.latch.fail(text, fatal, 0)
         if fatal in PERMANENT:
             self.latch.refused = worse(self.latch.refused, RefusedMessage(fatal, text))
 

@@ -40,13 +40,13 @@ class ProducerClient(Client):
     def __init__(
         self,
         properties: Mapping[str, str],
-        failed: Callable[[str, RefusedMessage | None], None],
+        failed: Callable[[str, int, RefusedMessage | None], None],
         noticed: Callable[[str, int], None],
     ) -> None:
         """Make a producer; EnvironmentFault describes what is wrong with its properties.
 
-        failed: is called with each message that was not delivered, once: why, and what it was if it would be refused
-        again.
+        failed: is called with each message that was not delivered, once: why, librdkafka's code for that, and what the
+        message was if it would be refused again.
         noticed: is called with each error, and its code if it is fatal, else 0.
         """
         self._failed, self._callback = failed, Reported(self._reported)  # C does not keep it alive
@@ -77,12 +77,13 @@ class ProducerClient(Client):
         self.library.rd_kafka_purge(self.handle, in_queue | in_flight)
 
     def produce(self, topic: str, records: Records) -> tuple[int, str]:
-        """Take messages, in their order; return how many, and why others were not. Their bytes are copied."""
+        """Take messages, in their order; return how many, and why others were not: `code`. Their bytes are copied."""
         place, flags = records.ctypes.data, COPY | OWN_PARTITION
         taken = self.library.rd_kafka_produce_batch(self.topic(topic), _ANY, flags, place, len(records))
         if taken == len(records):
             return taken, ""
-        return taken, self.named(int(records["err"][np.flatnonzero(records["err"])[0]]))
+        self.code = int(records["err"][np.flatnonzero(records["err"])[0]])
+        return taken, self.named(self.code)
 
     def produce_each(
         self, topic: str, records: Records, timestamps: Ints | None, headers: MessageHeaders
@@ -158,6 +159,6 @@ class ProducerClient(Client):
                         key=key.decode(errors="replace"),
                         digest=zlib.crc32(value),
                     )
-                self._failed(f"{topic} [{message.partition}]: {self.named(error)}", refused)
+                self._failed(f"{topic} [{message.partition}]: {self.named(error)}", error, refused)
         except BaseException as raised:  # noqa: BLE001 - whatever it is, it is raised where C returns to
             self.raise_later(raised)

@@ -15,8 +15,13 @@ from integrator.deliver.kafka.topics import TIMEOUT_S, connected
 from integrator.errors import DeliveryError, EnvironmentFault
 from integrator.names.numbers import counted
 
-UNEXPLAINED = ("_MSG_TIMED_OUT", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART")
-"""librdkafka's names of errors behind which the topics' state is, which are in the text of a failed delivery."""
+UNEXPLAINED = (
+    KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
+    KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
+    KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
+"""librdkafka's codes of errors behind which the topics' state is."""
 _SHOWN = 3
 _LOOK_S, _KEPT_S = 3.0, 60.0
 _LEAST = "min.insync.replicas"
@@ -34,7 +39,7 @@ class Reasons:
 
     def explained(self, error: DeliveryError) -> DeliveryError:
         """Return a failed delivery with what keeps messages from the topics, where no broker refused them."""
-        if not any(name in str(error) for name in UNEXPLAINED):
+        if error.code not in UNEXPLAINED:
             return error
         now = time.monotonic()
         age = now - self._at

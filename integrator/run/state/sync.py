@@ -71,7 +71,8 @@ def check_acknowledged(
     if errors or acknowledged != sent:
         raise DeliveryError(
             f"cycle {cycle}: {acknowledged} of {counted(sent, 'message')} acknowledged; "
-            f"{errors[0] if errors else 'no reason given'}; the cycle is not synced, and will be sent again"
+            f"{errors[0] if errors else 'no reason given'}; the cycle is not synced, and will be sent again",
+            next((report.code for report in reports if report.error), 0),
         )
     summaries = sorted(
         (summary for report in reports for summary in report.summaries), key=lambda summary: summary.ordinal
