@@ -17,7 +17,7 @@ from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import lines_of, relations_in
 from integrator.decode.lines.reading import LineReading
 from integrator.errors import EnvironmentFault, SourceAway
-from integrator.sources.postgres import answers, snapshot
+from integrator.sources.postgres import answers, first_rows, snapshot
 from integrator.sources.postgres import stream as streams
 from integrator.sources.postgres.capture import Capture
 from integrator.sources.postgres.frames import FRAMES
@@ -345,13 +345,13 @@ def test_a_publication_that_lacks_changes_is_refused(publication, remedy, server
 
 def test_a_column_that_comes_while_a_snapshot_waits_for_its_place_has_its_values(database, spooled, monkeypatch):
     database("create table a(k int primary key); insert into a values (1)")
-    real = streams.point_of_slot
+    real = first_rows.point_of_slot
 
     def later(*given, **named):
         database("alter table a add column v text default 'of all rows'")
         return real(*given, **named)
 
-    monkeypatch.setattr(streams, "point_of_slot", later)
+    monkeypatch.setattr(first_rows, "point_of_slot", later)
     spooled.catch_up()
     assert rebuilt(spooled.lines())["a"] == rows(database, "a")
 

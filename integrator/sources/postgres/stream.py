@@ -18,10 +18,11 @@ from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.postgres import record as records
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
+from integrator.sources.postgres.first_rows import FirstRows
 from integrator.sources.postgres.frames import Standing, standing_in
 from integrator.sources.postgres.intake import OWN_PREFIX, Intake
 from integrator.sources.postgres.record import Record
-from integrator.sources.postgres.server import Server, Session, lsn_text
+from integrator.sources.postgres.server import Server, Session
 from integrator.sources.postgres.slot import (
     Names,
     check_slot,
@@ -32,7 +33,6 @@ from integrator.sources.postgres.slot import (
     slot_of,
     version_of,
 )
-from integrator.sources.postgres.snapshot import Point, due, point_of_slot
 from integrator.sources.spool import Spool
 
 SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.1
@@ -42,7 +42,6 @@ _TABLES_S, _CONFIRM_S, _FULL_S, _WAIT_S, _ROWS_S = 10.0, 5.0, 0.2, 0.05, 1.0
 _LOOKED_AT = frozenset((BEGIN, RELATION))
 _NEVER_S = 1 << 20
 """Between messages that psycopg2 sends by itself, but where the server asks for one."""
-_MICROS_TO_2000 = 946_684_800_000_000
 
 
 class Capturing(Protocol):
@@ -71,9 +70,7 @@ class Stream:
         self._intake = Intake(spool.writer(capture.names.slot), durable, self._server.shown)
         self._rested = time.monotonic()
         self._session: Session | None = None
-        self._record: Record | None = None
-        self._point: Point | None = None
-        self._due: list[Captured] = []
+        self._rows: FirstRows | None = None
         self._confirmed = 0
         self._cursor: Any = None
         self._answers: Answers | None = None
@@ -94,7 +91,7 @@ class Stream:
                             slot_name=self._names.slot, decode=False, options=options, status_interval=_NEVER_S
                         )
                         self._answers = Answers(
-                            self._cursor, self._session, self._known, self._spool.path, self._intake
+                            self._cursor, self._session, self._first_rows.record, self._spool.path, self._intake
                         )
                         self._capture.failure = None
                         self._receive(connection, self._answers)
@@ -103,8 +100,8 @@ class Stream:
                         self._answers.note_sent()
                     connection.close()
         finally:
-            if self._point is not None:
-                self._point.close()
+            if self._rows is not None:
+                self._rows.close()
 
     @property
     def _asked(self) -> Session:
@@ -113,10 +110,10 @@ class Stream:
         return self._session
 
     @property
-    def _known(self) -> Record:
-        if self._record is None:
+    def _first_rows(self) -> FirstRows:
+        if self._rows is None:
             raise RuntimeError("no record")
-        return self._record
+        return self._rows
 
     def _begin(self) -> None:
         """Make publication and slot where they are not there, and read the rows of tables as of then."""
@@ -140,27 +137,17 @@ class Stream:
         self._confirmed = max(self._intake.end, record.confirmed if record else 0)
         check_slot(slot, record, names, self._confirmed)
         tables = self._tables()
+        known = record if record is not None and slot is not None else Record(system, database, names.slot)
+        rows = self._rows = FirstRows(self._server, self._location, known, self._spool.path, self._intake, self._log)
         if slot is None:
-            self._record = Record(system, database, names.slot)
-            self._record.write(self._spool.path)
-            self._log.info("waits for transactions that are open", slot=names.slot)
-            self._point = point_of_slot(self._server, names.slot, temporary=False)
-            self._record.creating, self._record.confirmed = False, self._point.lsn
-            self._confirmed = self._point.lsn
-            self._record.write(self._spool.path)
-            if self._location.snapshot == "never":
-                self._note_read(tables)
-            self._due = self._point.tables(self._location, {one.name for one in due(tables, self._record.read)})
-            self._log.info("capture begins", slot=names.slot, position=lsn_text(self._point.lsn))
+            self._confirmed = rows.begin_with(tables)
             self._copy()
         else:
-            self._record = record
-            known = (*self._known.read.values(), *self._known.begun.values())
-            self._intake.read = {one.to_bytes(4, "big") for one in known}
+            self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
             if self._in_snapshot:  # it was broken off: the table is read again, at another place
                 self._intake.end_rows(self._intake.end)
                 self._seal()
-            self._look_for_tables(tables)
+            rows.look_for(tables)
         if self._until_now:
             [(now,)] = session.rows("select pg_logical_emit_message(true, %s, '') - '0/0'", [OWN_PREFIX])
             self._target = int(now)
@@ -169,33 +156,6 @@ class Stream:
         there = found(self._asked, self._location)
         publish(self._asked, self._names, there.tables, self._location)
         return there.tables
-
-    def _look_for_tables(self, tables: Sequence[Captured]) -> None:
-        """Have the rows of tables that came since read, at a place from which their changes are read, too."""
-        new = due(tables, self._known.read)
-        if not new or self._point is not None:
-            return
-        if self._location.snapshot == "never":
-            self._note_read(new)
-            return
-        self._log.info("tables are new", tables=[one.name for one in new])
-        self._point = point_of_slot(self._server, f"{self._names.slot[:50]}_snapshot", temporary=True)
-        self._due = self._point.tables(self._location, {one.name for one in new})
-
-    def _note_read(self, tables: Sequence[Captured]) -> None:
-        """Record that the rows of tables were read, or are not wanted: changes from now on are."""
-        self._known.read |= {one.name: one.relation.oid for one in tables}
-        self._known.write(self._spool.path)
-        self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
-
-    def _note_begun(self, table: Captured) -> None:
-        """Record that rows of a table are there: where it is broken off, all of its changes follow them.
-
-        Else those of its rows that are deleted before it is read again would stay with consumers.
-        """
-        self._known.begun[table.name] = table.relation.oid
-        self._known.write(self._spool.path)
-        self._intake.read.add(table.relation.oid.to_bytes(4, "big"))
 
     def _receive(self, connection: Any, answers: Answers) -> None:
         """Read messages until the end is asked for, or all is read that is to be read."""
@@ -224,7 +184,7 @@ class Stream:
                 self._wait_for_room()
             if now - looked > _TABLES_S and not self._intake.is_open:
                 looked = now
-                self._look_for_tables(self._tables())
+                self._first_rows.look_for(self._tables())
 
     def _read_some(self) -> bool:
         """Read messages that are there; return whether no more are."""
@@ -243,45 +203,26 @@ class Stream:
         """Read tables that are due before a transaction that their rows do not have; look for those that are new."""
         if message[0] == RELATION:
             if message[1:5] not in self._intake.read:
-                self._look_for_tables(self._tables())
+                self._first_rows.look_for(self._tables())
                 self._report_left_out(relation_of(message))
-        elif self._point is not None and int.from_bytes(message[1:9], "big") >= self._point.lsn:
+        elif (place := self._first_rows.place) is not None and int.from_bytes(message[1:9], "big") >= place:
             self._copy()
 
     def _report_left_out(self, relation: Relation) -> None:
         """Log that a publication has a table that is not captured: its changes are not written."""
-        if relation.oid.to_bytes(4, "big") not in self._intake.read and relation.oid not in {
-            one.relation.oid for one in self._due
-        }:
+        if relation.oid.to_bytes(4, "big") not in self._intake.read and not self._first_rows.is_due(relation.oid):
             self._log.warning("published, and not captured", table=relation.full_name)
 
     def _copy(self) -> None:
-        """Write the rows that tables have at the point, each table as a transaction; their changes follow them."""
-        point = self._point
-        if point is None:
-            return
-        lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
-        for number, table in enumerate(self._due, 1):
-            began, relation = time.monotonic(), table.relation
-            self._note_begun(table)
-            self._intake.begin_rows(relation, lsn, micros, number)
+        """Write the rows that are due; their changes follow them."""
 
-            def take(rows: bytes, relation: Relation = relation) -> None:
-                self._intake.take_rows(relation, rows)
-                if self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S:
-                    self._seal()
-                    self._wait_for_room()
-                    self._alive()
+        def taken() -> None:
+            if self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S:
+                self._seal()
+                self._wait_for_room()
+                self._alive()
 
-            count = point.copy(table, take)
-            self._intake.end_rows(point.lsn, micros)
-            self._seal()
-            self._note_read([table])
-            seconds = round(time.monotonic() - began, 1)
-            left = len(self._due) - number
-            self._log.info("snapshot of a table", table=table.name, rows=count, seconds=seconds, tables_left=left)
-        point.close()
-        self._point, self._due = None, []
+        self._first_rows.copy(taken, self._seal)
 
     def _seal(self) -> None:
         """Make what was received durable, hand it to the cycles, and confirm it to the server, in this order (I9)."""
@@ -304,7 +245,7 @@ class Stream:
         """Read tables that are due at a place that is reached; confirm, now and then: a quiet table keeps no log."""
         if self._intake.is_held:
             return
-        if self._point is not None and answers.seen >= self._point.lsn:
+        if (place := self._first_rows.place) is not None and answers.seen >= place:
             self._copy()
         if now - self._rested > _CONFIRM_S:
             self._rested = now
@@ -312,13 +253,13 @@ class Stream:
 
     def _confirm_idle(self, answers: Answers) -> None:
         """Confirm what the server has sent up to now, where all that is ours of it is durable."""
-        if self._point is None and not self._intake.is_held and answers.seen > self._confirmed:
+        if self._first_rows.place is None and not self._intake.is_held and answers.seen > self._confirmed:
             self._confirm(answers.seen)
 
     def _is_done(self, answers: Answers) -> bool:
         """Return whether all is captured that was committed at the start."""
         seen = max(self._intake.end, answers.seen)
-        return not self._intake.is_open and self._point is None and seen >= self._target
+        return not self._intake.is_open and self._first_rows.place is None and seen >= self._target
 
     def _wait_for_room(self) -> None:
         """Wait until less of the spool waits to be sent; what the slot keeps meanwhile is in the log."""
