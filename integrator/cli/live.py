@@ -135,13 +135,15 @@ def _watch(seen: _Seen, shop: Session, console: Console) -> None:
         script = threading.Thread(target=_change, args=(shop, ending), daemon=True)
         script.start()
         end, shown = time.monotonic() + _LIVE_S, time.monotonic()
-        while time.monotonic() < end:
-            for topic, operation, row in seen.take():
-                if time.monotonic() > shown:
-                    shown += 1 / _SHOWN
-                    console.print(f"  {topic}  {operation}: {json.dumps(row, ensure_ascii=False)}")
-        ending.set()
-        script.join()
+        try:
+            while time.monotonic() < end:
+                for topic, operation, row in seen.take():
+                    if time.monotonic() > shown:
+                        shown += 1 / _SHOWN
+                        console.print(f"  {topic}  {operation}: {json.dumps(row, ensure_ascii=False)}")
+        finally:
+            ending.set()
+            script.join()
         shop.run(f"insert into orders values ({_LAST}, 1, 0)")  # noqa: S608
         seen.until(lambda: _LAST in seen.tables["orders"])
         _compare(seen, shop, console)

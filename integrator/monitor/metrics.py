@@ -74,7 +74,10 @@ class Metrics:
         self.server_log = {
             "kept_bytes": gauge("server_log_kept_bytes", "Log that the source's database keeps for the channel."),
             "behind_bytes": gauge("server_log_behind_bytes", "Log of it that is not captured yet."),
-            "behind_s": gauge("server_log_behind_seconds", "How long the capture is behind the database."),
+            "behind_s": gauge(
+                "server_log_behind_seconds",
+                "How long the capture is behind the database; no series: it is not connected.",
+            ),
             "left_bytes": gauge(
                 "server_log_left_bytes",
                 "Log that may still come until the database gives up the channel's place; no series: without limit.",

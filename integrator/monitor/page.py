@@ -135,10 +135,12 @@ def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) ->
 
 def _server_log(log: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what is shown of the log that a database keeps for the channel."""
+    lag = "not connected" if log["behind_s"] is None else f"{log['behind_s']:.1f} s"
+    oldest = "" if log["oldest_s"] is None else f" ({log['oldest_s']:,.0f} s)"
     found = [
         (f"log kept by the database ({escape(log['status'])})", size(log["kept_bytes"])),
-        (f"not captured, after {escape(log['position'])}", f"{size(log['behind_bytes'])}, {log['behind_s']:.1f} s"),
-        ("open transactions there", f"{log['transactions']:,} ({log['oldest_s']:,.0f} s)"),
+        (f"not captured, after {escape(log['position'])}", f"{size(log['behind_bytes'])}, {lag}"),
+        ("open transactions there", f"{log['transactions']:,}{oldest}"),
     ]
     if log["left_bytes"] is not None:
         found.append(("until the database gives up our place", size(log["left_bytes"])))

@@ -70,19 +70,20 @@ class ServerLog:
     """The log that a database keeps for a channel, as it is now.
 
     status: in the database's words. position: up to where it may be forgotten. kept_bytes: how much is kept.
-    behind_bytes, behind_s: what is not durable here yet, and for how long. left_bytes: how much may still come until
-    the database gives the channel's place up, and changes are gone; None: without limit. transactions, oldest_s: how
-    many are open, and for how long the oldest is: the log is kept from its beginning.
+    behind_bytes, behind_s: what is not durable here yet, and for how long; None: the capture is not connected.
+    left_bytes: how much may still come until the database gives the channel's place up, and changes are gone; None:
+    without limit. transactions, oldest_s: how many are open, and for how long the oldest is, from whose beginning the
+    log is kept; None: none is, or our user may not see it (pg_read_all_stats).
     """
 
     status: str
     position: str
     kept_bytes: int
     behind_bytes: int
-    behind_s: float
+    behind_s: float | None
     left_bytes: int | None
     transactions: int
-    oldest_s: float
+    oldest_s: float | None
 
 
 class Feed:

@@ -162,7 +162,11 @@ def _without_gaps(properties: dict[str, str]) -> dict[str, str]:
     """Return the properties by which no message is sent after one that was not (I3); transactions have none."""
     if "transactional.id" in properties:
         return {}
-    gapless = {"enable.gapless.guarantee": "true"} if properties.get("enable.idempotence") == "true" else {}
+    gapless = (
+        {"enable.gapless.guarantee": "true"}
+        if properties.get("enable.idempotence", "").strip().lower() == "true"
+        else {}
+    )
     return {_TIMEOUT: "0", **gapless}
 
 

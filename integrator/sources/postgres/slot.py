@@ -114,10 +114,12 @@ def log_of(session: Session, name: str) -> ServerLog | None:
         "select coalesce(to_jsonb(s)->>'wal_status', 'reserved'), coalesce(confirmed_flush_lsn::text, '0/0'), "
         "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)::bigint, "
         "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)::bigint, "
-        "coalesce(extract(epoch from r.flush_lag), 0)::float, (to_jsonb(s)->>'safe_wal_size')::bigint, "
-        "open.count, coalesce(open.age, 0)::float from pg_replication_slots s left join pg_stat_replication r "
-        "on r.pid = s.active_pid cross join (select count(*), extract(epoch from max(now() - xact_start)) as age "
-        "from pg_stat_activity where backend_xid is not null and datname = current_database()) as open "
+        "case when s.active_pid is not null then coalesce(extract(epoch from r.flush_lag), 0) end::float, (to_jsonb(s)->>'safe_wal_size')::bigint, "
+        "open.count, age.age::float from pg_replication_slots s left join pg_stat_replication r "
+        "on r.pid = s.active_pid cross join (select count(distinct virtualtransaction) from pg_locks "
+        "where locktype = 'transactionid' and mode = 'ExclusiveLock' and granted) as open "
+        "cross join (select extract(epoch from max(now() - xact_start)) as age from pg_stat_activity "
+        "where backend_xid is not null) as age "
         "where slot_name = %s",
         [name],
     )
