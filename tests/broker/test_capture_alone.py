@@ -17,11 +17,10 @@ from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import lines_of, relations_in
 from integrator.decode.lines.reading import LineReading
 from integrator.errors import EnvironmentFault, SourceAway
-from integrator.sources.postgres import answers, first_rows, snapshot
+from integrator.sources.capture.frames import FRAMES
+from integrator.sources.postgres import answers, snapshot
 from integrator.sources.postgres import stream as streams
-from integrator.sources.postgres.capture import Capture
-from integrator.sources.postgres.frames import FRAMES
-from integrator.sources.postgres.server import lsn_of
+from integrator.sources.postgres.server import Server, lsn_of
 from integrator.sources.postgres.slot import Names
 from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool, Writer, sealed_in
@@ -50,11 +49,14 @@ class Spooled:
     def __init__(self, server, directory, name):
         self.address, self.directory, self.names = server.address(name), directory, Names(f"p_{name}", f"s_{name}")
 
+    def capture(self, spool, **more):
+        location = PostgresLocation(**{"class": "postgres", "address": self.address, **more})
+        return streams.Captures(location, Server(self.address, "test"), self.names).capture(spool, "test")
+
     def catch_up(self, **more):
-        given = {"class": "postgres", "address": self.address, **more}
         spool = Spool(self.directory, framing=FRAMES)
         try:
-            Capture(PostgresLocation(**given), self.names, spool, "test").catch_up()
+            self.capture(spool, **more).catch_up()
         finally:
             spool.close()
 
@@ -346,13 +348,13 @@ def test_a_publication_that_lacks_changes_is_refused(publication, remedy, server
 
 def test_a_column_that_comes_while_a_snapshot_waits_for_its_place_has_its_values(database, spooled, monkeypatch):
     database("create table a(k int primary key); insert into a values (1)")
-    real = first_rows.point_of_slot
+    real = snapshot.SlotPoints.first
 
-    def later(*given, **named):
+    def later(self):
         database("alter table a add column v text default 'of all rows'")
-        return real(*given, **named)
+        return real(self)
 
-    monkeypatch.setattr(first_rows, "point_of_slot", later)
+    monkeypatch.setattr(snapshot.SlotPoints, "first", later)
     spooled.catch_up()
     assert rebuilt(spooled.lines())["a"] == rows(database, "a")
 
@@ -362,8 +364,7 @@ def capturing(spooled, directory, **more):
     """A capture in its thread, its spool, and what it logs."""
     spool = Spool(directory, framing=FRAMES)
     with capture_logs() as logged:
-        location = PostgresLocation(**{"class": "postgres", "address": spooled.address, **more})
-        capture = Capture(location, spooled.names, spool, "test")
+        capture = spooled.capture(spool, **more)
         capture.start()
         try:
             yield spool, logged
@@ -463,8 +464,7 @@ def test_what_nobody_foresaw_is_a_failure_of_the_channel(database, spooled, monk
 
     monkeypatch.setattr(streams.Stream, "_receive", broken)
     spool = Spool(spooled.directory, framing=FRAMES)
-    given = {"class": "postgres", "address": spooled.address}
-    capture = Capture(PostgresLocation(**given), spooled.names, spool, "test")
+    capture = spooled.capture(spool)
     capture.start()
     until(lambda: capture.failure is not None)
     capture.close()

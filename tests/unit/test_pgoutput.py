@@ -24,9 +24,9 @@ from integrator.decode.encodings.pgoutput import (
 )
 from integrator.decode.lines.reading import LineReading
 from integrator.errors import ConfigurationError, EnvironmentFault, SourceAway
-from integrator.sources.postgres import frames
-from integrator.sources.postgres.catalogue import Definitions, is_wanted
-from integrator.sources.postgres.record import Record
+from integrator.sources.capture import frames
+from integrator.sources.capture.definitions import Definitions, is_wanted
+from integrator.sources.capture.record import Record
 from integrator.sources.postgres.slot import Names, Slot, check_slot
 from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool
@@ -217,7 +217,7 @@ def known(*versions):
         sql = (
             f"CREATE TABLE public.t ({', '.join(f'{name} {kind}' for name, kind in columns.items())}, PRIMARY KEY (k));"
         )
-        texts.append(json.dumps({"sql": sql, "columns": {"public.t": [*columns]}, "partitions": "root"}))
+        texts.append(json.dumps({"sql": sql, "columns": {"public.t": [*columns]}, "dialect": "postgres"}))
     [table] = Definitions(tuple(texts)).tables()
     return {one.name: one.nullable for one in table.columns}
 

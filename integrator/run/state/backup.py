@@ -114,7 +114,7 @@ def _members(state: State, backup: Backup) -> Iterator[tuple[str, Path]]:
         checkpoint / "metadata",
         state.path / "added.json",
         state.path / "schemas.json",
-        state.path / "postgres.json",
+        state.path / "captured.json",
         state.path / "refreshed.json",
         state.path / "identity",
     ]

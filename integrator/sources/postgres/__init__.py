@@ -2,9 +2,8 @@
 
 server                sessions, by the location's address
 catalogue             which tables, and their definitions
-slot, record          what is made at the server, and what is kept of it
+slot                  what is made at the server
 snapshot              the rows that tables have at a place of the log
-capture, stream       the connection to the slot: what is read, made durable, and confirmed
-intake, frames        what the slot sends, as frames of the spool's segments
-reader, source        the spool's segments as slices
+stream, answers       the connection to the slot: what is read, made durable, and confirmed
+source                the database as a source
 """

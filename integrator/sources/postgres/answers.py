@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from integrator.errors import IntegratorError, SourceAway
-from integrator.sources.postgres.intake import Intake
-from integrator.sources.postgres.record import Record
+from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.record import Record
 from integrator.sources.postgres.server import Session
 
 _ALIVE_S, _SILENT_S = 5.0, 60.0

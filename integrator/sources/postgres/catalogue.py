@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import fnmatch
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 
-from integrator import durable
 from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import Column, Relation
-from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.schema import Table
+from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
 from integrator.sources.postgres.server import Session, quoted
-from integrator.tables import ddl, postgres_catalogue
-from integrator.tables.partitions import group_by_table
+from integrator.tables import postgres_catalogue
 
-FILE = "postgres.json"
 _TABLES = """
 select c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relispartition, c.relreplident::text,
   c.relpersistence::text,
@@ -101,93 +94,14 @@ def found(session: Session, location: PostgresLocation) -> Found:
     return Found(tuple(tables), left_out)
 
 
-def is_wanted(name: str, location: PostgresLocation) -> bool:
-    """Return whether a location is for a table, SCHEMA.TABLE."""
-    return _matches(name, location.tables) and not _matches(name, location.exclude)
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    short = name.partition(".")[2]
-    return any(fnmatch.fnmatchcase(name if "." in one else short, one) for one in patterns)
-
-
-@dataclass(frozen=True)
-class Definitions:
-    """What is known of the tables. texts: their definitions, as SQL, the latest last. digests: of relations."""
-
-    texts: tuple[str, ...] = ()
-    digests: frozenset[int] = frozenset()
-
-    def with_found(self, session: Session, tables: Sequence[Captured], location: PostgresLocation) -> Definitions:
-        """Return these, and what a database's catalogue has now. Raises SourceAway, EnvironmentFault."""
-        if not tables:
-            return self
-        names = [(one.relation.schema, one.relation.table) for one in tables]
-        text = "\n".join(postgres_catalogue.definitions(session, names))
-        kept = {one.relation.full_name: [column.name for column in one.relation.columns] for one in tables}
-        made = json.dumps({"sql": text, "columns": kept, "partitions": location.partitions})
-        texts = self.texts if made in self.texts[-1:] else (*self.texts, made)
-        return Definitions(texts, self.digests | {one.relation.digest for one in tables})
-
-    def tables(self) -> list[Table]:
-        """Return the tables by their names in the channel.
-
-        A column that was dropped, or that came later, may be null: records of another time do not have it.
-        """
-        made: dict[str, Table] = {}
-        for text in self.texts:
-            for table in _tables(text):
-                before = made.get(table.full_name)
-                made[table.full_name] = table if before is None else _merged(before, table)
-        return _named(made)
-
-    def write(self, state: Path) -> None:
-        """Keep them in a state directory."""
-        durable.make_directory(state)
-        data = {"texts": self.texts, "digests": sorted(self.digests)}
-        durable.replace(state / FILE, json.dumps(data).encode())
-
-
-def read(state: Path) -> Definitions:
-    """Return the definitions that a state directory keeps. Raises EnvironmentFault for a file that is damaged."""
-    path = state / FILE
-    if not path.exists():
-        return Definitions()
-    try:
-        given = json.loads(path.read_bytes())
-        return Definitions(tuple(map(str, given["texts"])), frozenset(map(int, given["digests"])))
-    except (ValueError, LookupError, TypeError) as error:
-        raise EnvironmentFault(
-            f"{path}: is damaged ({error!r}), and it has the definitions of tables; restore it, or remove it: they are "
-            "asked of the database again"
-        ) from error
-
-
-def _tables(text: str) -> list[Table]:
-    given = json.loads(text)
-    tables, problems, *_ = ddl.read("the catalogue", given["sql"], "postgres")
-    if problems:
-        raise ConfigurationError(problems)
-    found = []
-    for table in group_by_table(tables, given["partitions"]):
-        columns = given["columns"].get(table.full_name)
-        if columns is not None:
-            own = tuple(one for one in table.columns if one.name in columns)
-            found.append(replace(table, columns=own, database="postgres"))
-    return found
-
-
-def _merged(before: Table, after: Table) -> Table:
-    known, now = {one.name for one in before.columns}, {one.name for one in after.columns}
-    columns = [one if one.name in known else replace(one, nullable=True) for one in after.columns]
-    columns += [replace(one, nullable=True) for one in before.columns if one.name not in now]
-    return replace(after, columns=tuple(columns))
-
-
-def _named(tables: dict[str, Table]) -> list[Table]:
-    """Return tables by names that no two of them have: SCHEMA_TABLE, where another schema has one of that name."""
-    found: dict[str, Table] = {}
-    for table in tables.values():
-        key = table.name if table.name not in found else f"{table.schema}_{table.name}"
-        found[key] = replace(table, name=key)
-    return list(found.values())
+def defined(
+    known: Definitions, session: Session, tables: Sequence[Captured], location: PostgresLocation
+) -> Definitions:
+    """Return definitions with what a database's catalogue has now. Raises SourceAway, EnvironmentFault."""
+    if not tables:
+        return known
+    names = [(one.relation.schema, one.relation.table) for one in tables]
+    sql = "\n".join(postgres_catalogue.definitions(session, names))
+    columns = {one.relation.full_name: [column.name for column in one.relation.columns] for one in tables}
+    found = known.with_text(Definition(sql, "postgres", columns, location.partitions))
+    return found.with_digests(one.relation.digest for one in tables)

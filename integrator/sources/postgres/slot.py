@@ -7,17 +7,13 @@ from dataclasses import dataclass
 
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.contract import ServerLog
 from integrator.sources.postgres.catalogue import Captured
-from integrator.sources.postgres.record import Record
 from integrator.sources.postgres.server import Session, lsn_of, lsn_text, quoted
 from integrator.tables.postgres_catalogue import literal
 
 PLUGIN = "pgoutput"
-ANEW = (
-    "to begin anew, with the rows that tables have now: integrator forget --channel FILE, and remove the channel's "
-    "state directory"
-)
 _MESSAGES_FROM, _ROOT_FROM, _STATUS_FROM, _LEAST = 140000, 130000, 130000, 100000
 """The server's versions that send logical messages, publish as the root, show wal_status, and have pgoutput."""
 

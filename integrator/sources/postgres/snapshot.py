@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import structlog
 
 from integrator.channel.databases import PostgresLocation
 from integrator.sources.postgres.catalogue import Captured, found
-from integrator.sources.postgres.server import Server, Session, lsn_of, quoted
+from integrator.sources.postgres.server import Server, Session, lsn_of, lsn_text, quoted
 from integrator.tables.postgres_catalogue import literal
 
 _FRAME_BYTES = 1024 * 1024
-_REPORT_S = 10.0
 
 
 class Point:
     """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
 
-    def __init__(self, lsn: int, session: Session) -> None:
-        self.lsn, self._session = lsn, session
+    def __init__(self, lsn: int, session: Session, location: PostgresLocation) -> None:
+        self.lsn, self._session, self._location = lsn, session, location
 
-    def tables(self, location: PostgresLocation, names: set[str]) -> list[Captured]:
+    def tables(self, names: set[str]) -> list[Captured]:
         """Return the tables of these names as they are at the place: columns may have come since they were found."""
-        return [one for one in found(self._session, location).tables if one.name in names]
+        return [one for one in found(self._session, self._location).tables if one.name in names]
 
-    def copy(self, table: Captured, take: Callable[[bytes], None]) -> int:
-        """Read a table; `take` gets whole rows, about a megabyte each time. Returns how many rows there are."""
-        rows = _Rows(take, table.name, self._estimate(table))
+    def copy(self, table: Captured, take: Callable[[bytes, int], None]) -> None:
+        """Read a table; `take` gets whole rows, about a megabyte each time, and how many."""
+        rows = _Rows(take)
         self._session.copy(table.copy, rows)
-        return rows.end()
+        rows.hand_over()
 
-    def _estimate(self, table: Captured) -> int:
+    def estimate(self, table: Captured) -> int:
+        """Return about how many rows a table has."""
         [(rows,)] = self._session.rows(
             "select coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint from pg_class c where c.oid = %s or c.oid in "
             "(select inhrelid from pg_inherits where inhparent = %s)",
@@ -46,66 +45,62 @@ class Point:
         self._session.close()
 
 
-def point_of_slot(server: Server, name: str, *, temporary: bool) -> Point:
-    """Create a replication slot; return its place, which is after all transactions that are open now have ended.
+class SlotPoints:
+    """Places in the log at which replication slots are created: after all transactions that are open have ended."""
 
-    Raises SourceAway, EnvironmentFault.
-    """
-    connection = server.replication()
-    try:
-        with server.asked():
-            cursor: Any = connection.cursor()
-            lasting = " TEMPORARY" if temporary else ""
-            cursor.execute(f"CREATE_REPLICATION_SLOT {quoted(name)}{lasting} LOGICAL pgoutput")
-            _, lsn, snapshot, _ = cursor.fetchone()
-        session = server.session()
+    def __init__(self, server: Server, location: PostgresLocation, slot: str) -> None:
+        self._server, self._location, self._slot = server, location, slot
+
+    def first(self) -> Point:
+        """Create the slot; return its place. Raises SourceAway, EnvironmentFault."""
+        structlog.get_logger().info("waits for transactions that are open", slot=self._slot)
+        return self._create(self._slot, "")
+
+    def later(self) -> Point:
+        """Return the place of a slot that is gone with the connection. Raises as `first`."""
+        return self._create(f"{self._slot[:50]}_snapshot", " TEMPORARY")
+
+    def shown(self, lsn: int) -> str:
+        """Return a place as PostgreSQL writes it."""
+        return lsn_text(lsn)
+
+    def _create(self, name: str, lasting: str) -> Point:
+        connection = self._server.replication()
         try:
-            session.run("begin isolation level repeatable read, read only")
-            session.run(f"set transaction snapshot {literal(snapshot)}")
-        except BaseException:
-            session.close()
-            raise
-        return Point(lsn_of(lsn), session)
-    finally:
-        connection.close()  # the slot stays, if it is not temporary; the snapshot is the session's now
+            with self._server.asked():
+                cursor: Any = connection.cursor()
+                cursor.execute(f"CREATE_REPLICATION_SLOT {quoted(name)}{lasting} LOGICAL pgoutput")
+                _, lsn, snapshot, _ = cursor.fetchone()
+            session = self._server.session()
+            try:
+                session.run("begin isolation level repeatable read, read only")
+                session.run(f"set transaction snapshot {literal(snapshot)}")
+            except BaseException:
+                session.close()
+                raise
+            return Point(lsn_of(lsn), session, self._location)
+        finally:
+            connection.close()  # the slot stays, if it is not temporary; the snapshot is the session's now
 
 
 class _Rows:
     """What COPY writes to, row by row."""
 
-    def __init__(self, take: Callable[[bytes], None], table: str, estimate: int) -> None:
-        self._take, self._table, self._estimate = take, table, estimate
+    def __init__(self, take: Callable[[bytes, int], None]) -> None:
+        self._take = take
         self._pieces: list[bytes] = []
-        self._size = self._count = 0
-        self._began = self._reported = time.monotonic()
+        self._size = 0
 
     def write(self, row: bytes) -> int:
         """Take a row."""
         self._pieces.append(row)
         self._size += len(row)
         if self._size >= _FRAME_BYTES:
-            self._hand_over()
+            self.hand_over()
         return len(row)
 
-    def _hand_over(self) -> None:
-        self._count += len(self._pieces)
-        self._take(b"".join(self._pieces))
-        self._pieces, self._size = [], 0
-        now = time.monotonic()
-        if now - self._reported > _REPORT_S:
-            self._reported = now
-            left = max(self._estimate - self._count, 0) * (now - self._began) / self._count
-            structlog.get_logger().info(
-                "snapshot", table=self._table, rows=self._count, about=self._estimate, seconds_left=round(left)
-            )
-
-    def end(self) -> int:
-        """Hand over the rest; return how many rows there were."""
+    def hand_over(self) -> None:
+        """Hand over the rows that were not yet."""
         if self._pieces:
-            self._hand_over()
-        return self._count
-
-
-def due(tables: Sequence[Captured], read: dict[str, int]) -> list[Captured]:
-    """Return the tables whose rows were not read yet: one that was created again is another one."""
-    return [one for one in tables if read.get(one.name) != one.relation.oid]
+            self._take(b"".join(self._pieces), len(self._pieces))
+            self._pieces, self._size = [], 0

@@ -9,20 +9,22 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import Relation, relation_of
 from integrator.engine.pgoutput import BEGIN, RELATION
-from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
-from integrator.sources.postgres import record as records
+from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.capture import record as records
+from integrator.sources.capture.first_rows import FirstRows
+from integrator.sources.capture.frames import Standing, standing_in
+from integrator.sources.capture.intake import OWN_PREFIX, Intake
+from integrator.sources.capture.record import Record
+from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
-from integrator.sources.postgres.first_rows import FirstRows
-from integrator.sources.postgres.frames import Standing, standing_in
-from integrator.sources.postgres.intake import OWN_PREFIX, Intake
-from integrator.sources.postgres.record import Record
-from integrator.sources.postgres.server import Server, Session
+from integrator.sources.postgres.server import Server, Session, lsn_text
 from integrator.sources.postgres.slot import (
     Names,
     check_slot,
@@ -33,6 +35,7 @@ from integrator.sources.postgres.slot import (
     slot_of,
     version_of,
 )
+from integrator.sources.postgres.snapshot import SlotPoints
 from integrator.sources.spool import Spool
 
 SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.1
@@ -44,30 +47,30 @@ _NEVER_S = 1 << 20
 """Between messages that psycopg2 sends by itself, but where the server asks for one."""
 
 
-class Capturing(Protocol):
-    """Whose stream it is. failure: is taken back when changes are received. log: of the channel."""
+@dataclass(frozen=True)
+class Captures:
+    """What is captured: a location, its server, and what is made there."""
 
+    location: PostgresLocation
     server: Server
     names: Names
-    failure: IntegratorError | None
-    log: Any
 
-    @property
-    def ending(self) -> bool:
-        """Whether the end was asked for."""
+    def capture(self, spool: Spool, channel: str) -> Capture:
+        """Return the capture into a spool that is open."""
+        return Capture(lambda one, until_now: Stream(one, self, spool, until_now=until_now), channel, self.server.shown)
 
 
 class Stream:
     """One connection to the slot, from where the spool ends."""
 
-    def __init__(self, capture: Capturing, location: PostgresLocation, spool: Spool, *, until_now: bool) -> None:
+    def __init__(self, capture: Capture, at: Captures, spool: Spool, *, until_now: bool) -> None:
         """Take a spool that is open. until_now: it ends when all is there that was committed at its start."""
-        self._capture, self._location, self._spool = capture, location, spool
-        self._server, self._names, self._log = capture.server, capture.names, capture.log
+        self._capture, self._location, self._spool = capture, at.location, spool
+        self._server, self._names, self._log = at.server, at.names, capture.log
         self._until_now, self._target = until_now, 0
         durable = standing_in(spool) or Standing()
         self._in_snapshot = durable.in_snapshot
-        self._intake = Intake(spool.writer(capture.names.slot), durable, self._server.shown)
+        self._intake = Intake(spool.writer(at.names.slot), durable, self._server.shown, lsn_text)
         self._rested = time.monotonic()
         self._session: Session | None = None
         self._rows: FirstRows | None = None
@@ -138,7 +141,14 @@ class Stream:
         check_slot(slot, record, names, self._confirmed)
         tables = self._tables()
         known = record if record is not None and slot is not None else Record(system, database, names.slot)
-        rows = self._rows = FirstRows(self._server, self._location, known, self._spool.path, self._intake, self._log)
+        rows = self._rows = FirstRows(
+            SlotPoints(self._server, self._location, names.slot),
+            known,
+            self._spool.path,
+            self._intake,
+            self._log,
+            are_wanted=self._location.snapshot != "never",
+        )
         if slot is None:
             self._confirmed = rows.begin_with(tables)
             self._copy()

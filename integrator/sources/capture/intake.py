@@ -1,15 +1,15 @@
-"""Messages of a slot -> frames of a segment: each change once, however often the server sends it (I9)."""
+"""Messages of a database -> frames of a segment: each change once, however often the server sends it (I9)."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.engine.pgoutput import BEGIN, COMMIT, MESSAGE, RELATION, TRUNCATE
 from integrator.errors import EnvironmentFault
-from integrator.sources.postgres.frames import CHANGES, LEFT, ROWS, Segment, Standing, begin, commit, copied
-from integrator.sources.postgres.server import lsn_text
-from integrator.sources.postgres.slot import ANEW
+from integrator.sources.capture.frames import CHANGES, LEFT, ROWS, Segment, Standing, begin, commit, copied
+from integrator.sources.capture.record import ANEW
 from integrator.sources.spool import Writer
 
 OWN_PREFIX = "integrator"
@@ -26,12 +26,15 @@ class Intake:
     written; those of others are in rows that are read later, or are none of ours. sealed: when a segment was sealed.
     """
 
-    def __init__(self, writer: Writer, durable: Standing, shown: str) -> None:
-        """Take the writer of the spool, and where it ends. shown: what the server is called."""
+    def __init__(self, writer: Writer, durable: Standing, shown: str, position: Callable[[int], str]) -> None:
+        """Take the writer of the spool, and where it ends. shown: what the server is called.
+
+        position: returns a position as the server writes it.
+        """
         self.lsn, self.changes, self.is_open, self.end = durable.lsn, durable.changes, durable.is_open, durable.end
         self.read: set[bytes] = set()
         self.sealed = time.monotonic()
-        self._writer, self._shown = writer, shown
+        self._writer, self._shown, self._position = writer, shown, position
         self._segment = Segment(durable)
         self._skipped = 0
 
@@ -82,8 +85,8 @@ class Intake:
             self._skipped = self.changes
         elif self.is_open:
             raise EnvironmentFault(
-                f"{self._shown}: the rest of the transaction at {lsn_text(self.lsn)} does not come, and the one at "
-                f"{lsn_text(lsn)} does: changes are gone; {ANEW}"
+                f"{self._shown}: the rest of the transaction at {self._position(self.lsn)} does not come, and the one "
+                f"at {self._position(lsn)} does: changes are gone; {ANEW}"
             )
         else:
             self.lsn, self.changes, self.is_open = lsn, 0, True

@@ -10,14 +10,21 @@ from integrator import durable
 from integrator.errors import EnvironmentFault
 
 FILE = "capture.json"
+ANEW = (
+    "to begin anew, with the rows that tables have now: integrator forget --channel FILE, and remove the channel's "
+    "state directory"
+)
 
 
 @dataclass
 class Record:
-    """system: PostgreSQL's own identifier of the server. creating: the slot is not there for certain.
+    """system: the server's identifier. database: which one of it, or whose log. slot: at PostgreSQL.
 
-    confirmed: the highest position that may have been confirmed to the server. read: the tables whose rows were read,
-    or are not wanted, with their oids. begun: those of which rows are there, if not all.
+    creating: the slot, or the place to begin at, is not there for certain. confirmed: the highest position that may
+    have been confirmed to the server, or below which nothing is ours. read: the tables whose rows were read, or are not
+    wanted, with their oids. begun: those of which rows are there, if not all. log: the file of MariaDB's log that
+    `confirmed` is in. numbers: the oids of tables where the database gives none. followed: the position of the last
+    statement that was followed.
     """
 
     system: str
@@ -27,6 +34,9 @@ class Record:
     confirmed: int = 0
     read: dict[str, int] = field(default_factory=dict)
     begun: dict[str, int] = field(default_factory=dict)
+    log: str = ""
+    numbers: dict[str, int] = field(default_factory=dict)
+    followed: int = 0
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""

@@ -1,28 +1,39 @@
-"""Captures a database in a thread: connects to its slot, and again after each failure, for as long as that takes."""
+"""Captures a database in a thread: connects to its log, and again after each failure, for as long as that takes."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Protocol
 
 import structlog
 
-from integrator.channel.databases import PostgresLocation
 from integrator.errors import Defect, IntegratorError, SourceAway
-from integrator.sources.postgres.server import Server
-from integrator.sources.postgres.slot import Names
-from integrator.sources.postgres.stream import Stream
-from integrator.sources.spool import Spool
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.5, 10.0
 
 
-class Capture:
-    """Captures in a thread of its own, until it is closed; it connects again for as long as that takes."""
+class Stream(Protocol):
+    """One connection to a database's log, from where the spool ends. streamed: whether changes were received."""
 
-    def __init__(self, location: PostgresLocation, names: Names, spool: Spool, channel: str) -> None:
-        self._location, self.names, self._spool = location, names, spool
-        self.server = Server(location.address, f"integrator {channel}")
-        self.log = structlog.get_logger().bind(channel=channel, database=self.server.shown)
+    @property
+    def streamed(self) -> bool:
+        """Whether what was received is in the spool."""
+
+    def capture(self) -> None:
+        """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
+
+
+class Capture:
+    """Captures in a thread of its own, until it is closed; it connects again for as long as that takes.
+
+    log: of the channel. failure: why nothing is captured, where somebody must act; a stream takes it back.
+    """
+
+    def __init__(self, connect: Callable[[Capture, bool], Stream], channel: str, shown: str) -> None:
+        """Take what makes a stream. Its second argument: it ends when all is there that was committed at its start."""
+        self._connect = connect
+        self.log = structlog.get_logger().bind(channel=channel, database=shown)
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
         self.failure: IntegratorError | None = None
@@ -40,14 +51,14 @@ class Capture:
 
     def catch_up(self) -> None:
         """Capture what is committed now, in this thread. Raises IntegratorError."""
-        Stream(self, self._location, self._spool, until_now=True).capture()
+        self._connect(self, True).capture()
 
     def _run(self) -> None:
         pause = _PAUSE_S
         while not self._ending.is_set():
             received = False
             try:
-                stream = Stream(self, self._location, self._spool, until_now=False)
+                stream = self._connect(self, False)
                 try:
                     stream.capture()
                 finally:

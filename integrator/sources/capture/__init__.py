@@ -1,0 +1,9 @@
+"""What capturing databases has in common: what they send becomes frames of pgoutput's shape in a spool, each once (I9).
+
+thread                connects to the database's log, and again after each failure
+intake, frames        what comes, as frames of the spool's segments
+first_rows            the rows that tables have before their changes
+record                what is kept beside the segments
+definitions           how tables are defined, as their definitions change
+reader, source        the spool's segments as slices
+"""

@@ -1,0 +1,133 @@
+"""How the tables of a captured database are defined: by its catalogue, as it was while changes came."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+from integrator import durable
+from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.schema import Table
+from integrator.tables import ddl
+from integrator.tables.partitions import group_by_table
+
+FILE = "captured.json"
+
+
+class Wanting(Protocol):
+    """A location that is for tables of these patterns."""
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Those that it is for."""
+
+    @property
+    def exclude(self) -> Sequence[str]:
+        """Those of them that it is not for."""
+
+
+def is_wanted(name: str, location: Wanting) -> bool:
+    """Return whether a location is for a table, SCHEMA.TABLE."""
+    return _matches(name, location.tables) and not _matches(name, location.exclude)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    short = name.partition(".")[2]
+    return any(fnmatch.fnmatchcase(name if "." in one else short, one) for one in patterns)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Definitions of tables at one time. sql: of all, in a dialect. columns: those that are captured, by SCHEMA.TABLE.
+
+    partitions: whether rows of a partitioned table are of that, or of its partitions.
+    """
+
+    sql: str
+    dialect: str
+    columns: Mapping[str, Sequence[str]]
+    partitions: Literal["root", "leaf"] = "root"
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """What is known of the tables. texts: their definitions, as SQL, the latest last. digests: of relations."""
+
+    texts: tuple[str, ...] = ()
+    digests: frozenset[int] = frozenset()
+
+    def with_text(self, definition: Definition) -> Definitions:
+        """Return these, and what a database's catalogue has now."""
+        made = json.dumps(asdict(definition))
+        return self if made in self.texts[-1:] else replace(self, texts=(*self.texts, made))
+
+    def with_digests(self, digests: Iterable[int]) -> Definitions:
+        """Return these, which define the tables of relations."""
+        return replace(self, digests=self.digests | set(digests))
+
+    def tables(self) -> list[Table]:
+        """Return the tables by their names in the channel.
+
+        A column that was dropped, or that came later, may be null: records of another time do not have it.
+        """
+        made: dict[str, Table] = {}
+        for text in self.texts:
+            for table in _tables(text):
+                before = made.get(table.full_name)
+                made[table.full_name] = table if before is None else _merged(before, table)
+        return _named(made)
+
+    def write(self, state: Path) -> None:
+        """Keep them in a state directory."""
+        durable.make_directory(state)
+        data = {"texts": self.texts, "digests": sorted(self.digests)}
+        durable.replace(state / FILE, json.dumps(data).encode())
+
+
+def read(state: Path) -> Definitions:
+    """Return the definitions that a state directory keeps. Raises EnvironmentFault for a file that is damaged."""
+    path = state / FILE
+    if not path.exists():
+        return Definitions()
+    try:
+        given = json.loads(path.read_bytes())
+        return Definitions(tuple(map(str, given["texts"])), frozenset(map(int, given["digests"])))
+    except (ValueError, LookupError, TypeError) as error:
+        raise EnvironmentFault(
+            f"{path}: is damaged ({error!r}), and it has the definitions of tables; restore it, or remove it: they are "
+            "asked of the database again"
+        ) from error
+
+
+def _tables(text: str) -> list[Table]:
+    given = Definition(**json.loads(text))
+    tables, problems, *_ = ddl.read("the catalogue", given.sql, given.dialect)
+    if problems:
+        raise ConfigurationError(problems)
+    found = []
+    for table in group_by_table(tables, given.partitions):
+        columns = given.columns.get(table.full_name)
+        if columns is not None:
+            own = tuple(one for one in table.columns if one.name in columns)
+            found.append(replace(table, columns=own, database=given.dialect))
+    return found
+
+
+def _merged(before: Table, after: Table) -> Table:
+    known, now = {one.name for one in before.columns}, {one.name for one in after.columns}
+    columns = [one if one.name in known else replace(one, nullable=True) for one in after.columns]
+    columns += [replace(one, nullable=True) for one in before.columns if one.name not in now]
+    return replace(after, columns=tuple(columns))
+
+
+def _named(tables: dict[str, Table]) -> list[Table]:
+    """Return tables by names that no two of them have: SCHEMA_TABLE, where another schema has one of that name."""
+    found: dict[str, Table] = {}
+    for table in tables.values():
+        key = table.name if table.name not in found else f"{table.schema}_{table.name}"
+        found[key] = replace(table, name=key)
+    return list(found.values())

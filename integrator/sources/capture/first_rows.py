@@ -1,0 +1,184 @@
+"""The rows that tables have before their changes are read: at a place in the log, from which their changes follow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from integrator.decode.encodings.pgoutput import Relation
+from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.record import Record
+
+_MICROS_TO_2000 = 946_684_800_000_000
+_REPORT_S = 10.0
+
+
+class Captured(Protocol):
+    """A table that is captured, at a database."""
+
+    @property
+    def name(self) -> str:
+        """Its schema and name."""
+
+    @property
+    def relation(self) -> Relation:
+        """Its number, names and columns."""
+
+
+class Point(Protocol):
+    """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
+
+    @property
+    def lsn(self) -> int:
+        """The place."""
+
+    def tables(self, names: set[str]) -> Sequence[Any]:
+        """Return the tables of these names as they are at the place: columns may have come since they were found."""
+
+    def copy(self, table: Any, take: Callable[[bytes, int], None]) -> None:
+        """Read a table; `take` gets whole rows as COPY writes them, about a megabyte each time, and how many."""
+
+    def estimate(self, table: Any) -> int:
+        """Return about how many rows a table has."""
+
+    def close(self) -> None:
+        """End the session."""
+
+
+class Points(Protocol):
+    """Makes places of a database's log."""
+
+    def first(self) -> Point:
+        """Return the place at which the capture begins. Raises SourceAway, EnvironmentFault."""
+
+    def later(self) -> Point:
+        """Return a place for tables that come later. Raises as `first`."""
+
+    def shown(self, lsn: int) -> str:
+        """Return a place as the database writes it."""
+
+
+class FirstRows:
+    """Which tables' rows are due, and at which place; `record` has those that were read, and is kept with the spool."""
+
+    def __init__(
+        self, points: Points, record: Record, spool: Path, intake: Intake, log: Any, *, are_wanted: bool
+    ) -> None:
+        """Take the record of a capture. are_wanted: whether rows are read at all, beside changes."""
+        self.record = record
+        self._points, self._spool, self._intake, self._log, self._are_wanted = points, spool, intake, log, are_wanted
+        self._point: Point | None = None
+        self._due: list[Captured] = []
+
+    @property
+    def place(self) -> int | None:
+        """The place in the log at which rows are due; None where none are."""
+        return None if self._point is None else self._point.lsn
+
+    def is_due(self, oid: int) -> bool:
+        """Return whether the rows of a table are due."""
+        return any(one.relation.oid == oid for one in self._due)
+
+    def begin_with(self, tables: Sequence[Captured]) -> int:
+        """Return the first place, at which the rows of all tables are due. Raises SourceAway, EnvironmentFault."""
+        record = self.record
+        record.write(self._spool)
+        point = self._point = self._points.first()
+        record.creating, record.confirmed = False, point.lsn
+        record.write(self._spool)
+        if not self._are_wanted:
+            self.note_read(tables)
+        self._due = list(point.tables({one.name for one in due(tables, record.read)}))
+        self._log.info("capture begins", position=self._points.shown(point.lsn))
+        return point.lsn
+
+    def look_for(self, tables: Sequence[Captured]) -> None:
+        """Have the rows of tables that came since be due, at a place from which their changes are read, too."""
+        new = due(tables, self.record.read)
+        if not new or self._point is not None:
+            return
+        if not self._are_wanted:
+            self.note_read(new)
+            return
+        self._log.info("tables are new", tables=[one.name for one in new])
+        self._point = self._points.later()
+        self._due = list(self._point.tables({one.name for one in new}))
+
+    def note_read(self, tables: Sequence[Captured]) -> None:
+        """Record that the rows of tables were read, or are not wanted: changes from now on are."""
+        self.record.read |= {one.name: one.relation.oid for one in tables}
+        self.record.write(self._spool)
+        self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
+
+    def _note_begun(self, table: Captured) -> None:
+        """Record that rows of a table are there: where it is broken off, all of its changes follow them.
+
+        Else those of its rows that are deleted before it is read again would stay with consumers.
+        """
+        self.record.begun[table.name] = table.relation.oid
+        self.record.write(self._spool)
+        self._intake.read.add(table.relation.oid.to_bytes(4, "big"))
+
+    def copy(self, taken: Callable[[], None], seal: Callable[[], None]) -> None:
+        """Write the rows that are due, each table as a transaction.
+
+        taken: is called after each piece of rows. seal: makes what was written durable.
+        """
+        point = self._point
+        if point is None:
+            return
+        lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
+        for number, table in enumerate(self._due, 1):
+            began, relation = time.monotonic(), table.relation
+            self._note_begun(table)
+            self._intake.begin_rows(relation, lsn, micros, number)
+            progress = _Progress(self._log, table.name, point.estimate(table))
+
+            def take(rows: bytes, many: int, relation: Relation = relation, progress: _Progress = progress) -> None:
+                self._intake.take_rows(relation, rows)
+                progress.add(many)
+                taken()
+
+            point.copy(table, take)
+            self._intake.end_rows(point.lsn, micros)
+            seal()
+            self.note_read([table])
+            seconds = round(time.monotonic() - began, 1)
+            left = len(self._due) - number
+            self._log.info(
+                "snapshot of a table", table=table.name, rows=progress.rows, seconds=seconds, tables_left=left
+            )
+        self.close()
+
+    def close(self) -> None:
+        """Leave the place: what is due there is not read any more."""
+        if self._point is not None:
+            self._point.close()
+        self._point, self._due = None, []
+
+
+class _Progress:
+    """Logs, now and then, how many rows of a table are read, and about how long the rest takes."""
+
+    def __init__(self, log: Any, table: str, estimate: int) -> None:
+        self._log, self._table, self._estimate = log, table, estimate
+        self._began = self._reported = time.monotonic()
+        self.rows = 0
+
+    def add(self, rows: int) -> None:
+        """Count rows."""
+        self.rows += rows
+        now = time.monotonic()
+        if now - self._reported > _REPORT_S:
+            self._reported = now
+            left = max(self._estimate - self.rows, 0) * (now - self._began) / self.rows
+            self._log.info(
+                "snapshot", table=self._table, rows=self.rows, about=self._estimate, seconds_left=round(left)
+            )
+
+
+def due(tables: Sequence[Captured], read: dict[str, int]) -> list[Captured]:
+    """Return the tables whose rows were not read yet: one that was created again is another one."""
+    return [one for one in tables if read.get(one.name) != one.relation.oid]

@@ -1,0 +1,118 @@
+"""A captured database as a source: its changes are in the spool, whose segments are the slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from typing_extensions import Self
+
+from integrator import durable
+from integrator.channel.problems import Report
+from integrator.channel.sources import SourceLocation
+from integrator.errors import IntegratorError, SchemasFound
+from integrator.schema import Table
+from integrator.sources.capture import definitions
+from integrator.sources.capture.frames import FRAMES
+from integrator.sources.capture.reader import FrameReader
+from integrator.sources.capture.thread import Capture
+from integrator.sources.contract import Feed, Opening, Problems
+from integrator.sources.location import check_table
+from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
+from integrator.sources.spooled import Spooled
+
+_IDLE = frozenset({"debezium", "time_zone", "timestamp_column"})
+"""Keys of locations that are for records of others."""
+
+
+class CaptureFeed(Spooled):
+    """The capture, while a channel is integrated."""
+
+    receiver: Capture
+
+    def catch_up(self, synced: int) -> None:
+        """Capture what is committed now; `synced` is as of `start`. Raises IntegratorError."""
+        self.synced(synced)
+        self.receiver.catch_up()
+
+    def failure(self) -> IntegratorError | None:
+        """Return why nothing is captured, where somebody must act."""
+        return self.receiver.failure
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapturedSource:
+    """What captured databases share as sources. known: the definitions of tables. channel: whose source it is.
+
+    left_out: tables that are not captured, and why. state: the channel's state directory, once it is known.
+    """
+
+    known: definitions.Definitions = field(default_factory=definitions.Definitions)
+    channel: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    state: Path | None = None
+    whole_transactions = True
+    has_records = False
+    any_database = False
+
+    @property
+    def reader(self) -> FrameReader:
+        """What reads segments on executors."""
+        return FrameReader(self.known.digests)
+
+    def known_in(self, state: Path) -> Self:
+        """Return the source with the definitions that its state directory keeps. Raises EnvironmentFault."""
+        return replace(self, known=definitions.read(state), channel=state.name, state=state)
+
+    def tables(self) -> Sequence[Table]:
+        """Return the tables, by their names in the channel."""
+        return self.known.tables()
+
+    def learned(self, found: SchemasFound) -> Self:
+        """Return the source, which knows relations that changes have; their tables are asked for by `defines`."""
+        return replace(self, known=self.known.with_digests(found.ids))
+
+    def keep(self, state: Path) -> None:
+        """Keep the definitions in a state directory."""
+        self.known.write(state)
+
+    def notes(self) -> Iterator[str]:
+        """Yield which tables are left out."""
+        for name, why in self.left_out.items():
+            yield f"table {name} is not captured: it {why}"
+
+    def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
+        """Yield nothing: the database is not on this machine."""
+        yield from ()
+
+    def place(self, state: Path) -> str:
+        """Return the directory of the spool."""
+        return str((state / SPOOL).absolute())
+
+    def listing(self, place: str, delay_s: int = 0) -> Segments:
+        """Return what finds the sealed segments."""
+        return segments(place, delay_s, FRAMES)
+
+    def prepare(self, place: str) -> None:
+        """Make the directory of the spool."""
+        durable.make_directory(Path(place))
+
+
+def check_location(location: SourceLocation, tables: Sequence[Table], report: Report) -> None:
+    """Report of a `table`, for changes name theirs, and of keys that are for records of others."""
+    check_table(location, tables, report)
+    for key in _IDLE & location.model_fields_set:
+        report(key, "does nothing where changes are captured: leave it out")
+
+
+def feed_of(opening: Opening, capture: Callable[[Spool], Capture], listing: Segments) -> Feed:
+    """Open the spool, and what captures into it. Raises EnvironmentFault where segments are gone."""
+    spool = Spool(Path(opening.recipe.read.path), framing=FRAMES)
+    feed = CaptureFeed(spool, capture(spool), opening.journal_path, opening.kept_cycles)
+    try:
+        opening.journal.begin_with(listing.slices(), number_of)
+    except IntegratorError:
+        feed.close()
+        raise
+    return feed
