@@ -6,10 +6,9 @@ import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from integrator.catalogue import mysql
 from integrator.catalogue.connection import Connection, Database, connected
 from integrator.errors import ConfigurationError
-from integrator.tables import postgres_catalogue
+from integrator.tables import mysql_catalogue, postgres_catalogue
 
 Name = tuple[str, str]
 """A table's schema, which is MySQL's database, and its name."""
@@ -25,7 +24,7 @@ class _Kind:
     current: str | None = None
 
 
-_MYSQL = _Kind("mysql", mysql.NAMES, mysql.definitions, mysql.CURRENT)
+_MYSQL = _Kind("mysql", mysql_catalogue.NAMES, mysql_catalogue.definitions, mysql_catalogue.CURRENT)
 KINDS = {
     "postgresql": _Kind("postgres", postgres_catalogue.NAMES, postgres_catalogue.definitions),
     "mariadb": _MYSQL,

@@ -13,7 +13,32 @@ _SLOT = r"^[a-z0-9_]{1,63}$"
 """https://www.postgresql.org/docs/current/warm-standby.html#STREAMING-REPLICATION-SLOTS-MANIPULATION"""
 
 
-class PostgresLocation(SourceLocation):
+class DatabaseLocation(SourceLocation):
+    """A database that is captured, whatever product it is of."""
+
+    tables: list[str] = Field(
+        default=["*"],
+        min_length=1,
+        description="Which tables: SCHEMA.TABLE, with * for any text; without a dot, tables in any schema.",
+    )
+    exclude: list[str] = Field(default=[], description="Which of these are not captured, written as tables.")
+    snapshot: Literal["initial", "never"] = Field(
+        "initial",
+        description="initial: the rows that tables have are sent before their changes. never: changes alone.",
+    )
+    spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
+        1024 * 1024 * 1024,
+        description="Nothing is read from the database while this many bytes of the spool are not sent yet.",
+    )
+    unknown_columns: Literal["error", "ignore", "add"] = Field(
+        "error", description="Columns come from the database's catalogue, so that none is unknown."
+    )
+    poll_seconds: Annotated[float, Field(ge=0.05, le=3600), Counted("seconds")] = Field(
+        0.1, description="How often the daemon looks for captured changes."
+    )
+
+
+class PostgresLocation(DatabaseLocation):
     """A PostgreSQL database, from version 10, whose changes are captured by logical replication."""
 
     class_: Literal["postgres"] = Field(alias="class", description="A PostgreSQL database that is captured.")
@@ -22,33 +47,29 @@ class PostgresLocation(SourceLocation):
         description="The database, as libpq takes it: postgresql://user@host:5432/shop?sslmode=verify-full, or "
         "host=… dbname=… user=… service=… passfile=…. Give a password as ${NAME}, or by a passfile.",
     )
-    tables: list[str] = Field(
-        default=["*"],
-        min_length=1,
-        description="Which tables: SCHEMA.TABLE, with * for any text; without a dot, tables in any schema.",
-    )
-    exclude: list[str] = Field(default=[], description="Which of these are not captured, written as tables.")
     publication: Annotated[str, Field(pattern=r"^.{1,63}$")] | None = Field(
         None, description="The publication; by default integrator_ and the channel's name. It is created where needed."
     )
     slot: Annotated[str, Field(pattern=_SLOT)] | None = Field(
         None, description="The replication slot; named as the publication by default. It is created where needed."
     )
-    snapshot: Literal["initial", "never"] = Field(
-        "initial",
-        description="initial: the rows that tables have are sent before their changes. never: changes alone.",
-    )
+    dialect: Literal["pgoutput"] = Field("pgoutput", description="How changes come; there is nothing to choose.")
     partitions: Literal["root", "leaf"] = Field(
         "root", description="Whether rows of a partitioned table are of that, or of its partitions."
     )
-    spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
-        1024 * 1024 * 1024,
-        description="Nothing is read from the database while this many bytes of the spool are not sent yet.",
+
+
+class MariaDbLocation(DatabaseLocation):
+    """A MariaDB server, from version 10.5, whose changes are captured from its binary log."""
+
+    class_: Literal["mariadb"] = Field(alias="class", description="A MariaDB that is captured.")
+    address: str = Field(
+        repr=False,
+        description="The server: mariadb://user@host:3306, or …/shop for the tables of one database; after a ? "
+        "ssl_mode (disabled, preferred, required, verify_ca, verify_identity), ssl_ca, ssl_cert, ssl_key. Give a "
+        "password as ${NAME}, or in the variable MYSQL_PWD.",
     )
-    dialect: Literal["pgoutput"] = Field("pgoutput", description="How changes come; there is nothing to choose.")
-    unknown_columns: Literal["error", "ignore", "add"] = Field(
-        "error", description="Columns come from the database's catalogue, so that none is unknown."
-    )
-    poll_seconds: Annotated[float, Field(ge=0.05, le=3600), Counted("seconds")] = Field(
-        0.1, description="How often the daemon looks for captured changes."
+    dialect: Literal["binlog"] = Field("binlog", description="How changes come; there is nothing to choose.")
+    server_id: Annotated[int, Field(ge=1, le=4294967295)] | None = Field(
+        None, description="Ours among the server's replicas, each of which has another; made of the channel's name."
     )

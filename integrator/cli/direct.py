@@ -13,11 +13,13 @@ from integrator.cli.templates import FIRST
 from integrator.errors import ConfigurationError
 from integrator.names.numbers import counted
 from integrator.plan import Plan
-from integrator.sources.postgres.source import Postgres
+from integrator.sources.capture.source import CapturedSource
+from integrator.sources.mariadb import server as mariadb
 
-PASSWORD_VARIABLE = "PGPASSWORD"  # noqa: S105 - its name
-"""The variable by which libpq takes a password (https://www.postgresql.org/docs/current/libpq-envars.html)."""
-_SCHEMES = ("postgresql", "postgres")
+PASSWORD_VARIABLES = {"postgres": "PGPASSWORD", "mariadb": mariadb.PASSWORD_VARIABLE}
+"""The variables by which clients take a password (https://www.postgresql.org/docs/current/libpq-envars.html)."""
+_CLASSES = {"postgresql": "postgres", "postgres": "postgres", "mariadb": "mariadb"}
+"""The classes of locations, by what an address begins with."""
 FORMATS = {
     "connect-json": "",
     "json": '  - {action: FileFormat, group: "*", Json: true, JsonMode: ROW_FRAGMENTS}\n',
@@ -45,16 +47,18 @@ class Asked:
 
 @dataclass(frozen=True)
 class Direct:
-    """A channel: its name, its text, and the password that its address does not have."""
+    """A channel: its name, its text, the password that its address does not have, and the variable for it."""
 
     name: str
     text: str
     password: str | None
+    variable: str
 
 
 def channel_of(asked: Asked) -> Direct:
     """Return the channel that a command stands for. Raises ConfigurationError."""
     address, password = _without_password(asked.source)
+    class_ = _CLASSES[urlsplit(address).scheme]
     format_ = asked.format or ("avro" if asked.registry else "connect-json")
     if format_ not in FORMATS:
         raise ConfigurationError(f"--format {format_!r} is none of {', '.join(FORMATS)}")
@@ -65,7 +69,7 @@ def channel_of(asked: Asked) -> Direct:
             else f"--registry is for {', '.join(OF_REGISTRY)}, and --format is {format_}: leave one of them out"
         )
     name = _name(address)
-    source = f"  src:\n    class: postgres\n    address: {word(address)}\n"
+    source = f"  src:\n    class: {class_}\n    address: {word(address)}\n"
     if asked.tables:
         source += f"    tables: [{', '.join(map(word, asked.tables))}]\n"
     access = f"    Kafka_Schema_Registry: {word(asked.registry)}\n" if asked.registry else ""
@@ -76,21 +80,21 @@ def channel_of(asked: Asked) -> Direct:
         source=source,
         brokers=f"[{', '.join(word(one.strip()) for one in asked.brokers.split(','))}]",
         access=access + (line if at_location else ""),
-        topic=asked.topic or f"{name}.{{hvr_schema}}.{{hvr_tbl_name}}",
+        topic=asked.topic or ("" if class_ == "mariadb" else f"{name}.") + "{hvr_schema}.{hvr_tbl_name}",
         tables="",
         actions=("" if at_location else line) + (_TOMBSTONES if asked.tombstones else ""),
     )
-    return Direct(name, text, password)
+    return Direct(name, text, password, PASSWORD_VARIABLES[class_])
 
 
 def _without_password(source: str) -> tuple[str, str | None]:
     """Return an address without its password, and this: it is written to no file."""
     parts = urlsplit(source)
-    if parts.scheme not in _SCHEMES:
+    if parts.scheme not in _CLASSES:
         raise ConfigurationError(
             f"--from is no address that changes are captured from: {parts.scheme or 'it has no scheme'}; write "
-            "postgresql://USER@HOST:PORT/DATABASE; of other databases, write a channel over the files or topics of "
-            "what captures them (docs/sources/index.md)"
+            "postgresql://USER@HOST:PORT/DATABASE or mariadb://USER@HOST:PORT/DATABASE; of other databases, write a "
+            "channel over the files or topics of what captures them (docs/sources/index.md)"
         )
     user, at, host = parts.netloc.rpartition("@")
     name, colon, password = user.partition(":")
@@ -134,6 +138,6 @@ def opening_lines(plan: Plan) -> Iterator[str]:
 def forget(plan: Plan) -> list[str]:
     """Drop what a capture has made at its database; return what was dropped. Raises IntegratorError."""
     source = plan.changes
-    if not isinstance(source, Postgres):
-        raise ConfigurationError("the channel captures no database: forget is for locations of class postgres")
+    if not isinstance(source, CapturedSource):
+        raise ConfigurationError("the channel captures no database: forget is for locations of databases")
     return source.forget()

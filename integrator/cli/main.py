@@ -197,7 +197,9 @@ for _command in (
 @app.command()
 def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     context: typer.Context,
-    source: Annotated[str, typer.Option("--from", help="The database: postgresql://USER@HOST:PORT/DATABASE.")],
+    source: Annotated[
+        str, typer.Option("--from", help="The database: postgresql:// or mariadb://USER@HOST:PORT/DATABASE.")
+    ],
     brokers: Annotated[str, typer.Option("--to", help="Kafka brokers: HOST:PORT, several with commas.")],
     registry: Annotated[
         str | None, typer.Option(help="URL of a schema registry: for Avro, which is the default then.")
@@ -210,7 +212,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         typer.Option("--tables", help="Which tables: SCHEMA.TABLE, with * for any text; all without it."),
     ] = None,
     topic: Annotated[
-        str | None, typer.Option(help="The topics: DATABASE.{hvr_schema}.{hvr_tbl_name} without it.")
+        str | None, typer.Option(help="The topics: DATABASE.SCHEMA.TABLE without it, for MariaDB DATABASE.TABLE.")
     ] = None,
     deletes: Annotated[
         str, typer.Option(help="row: a delete is a message with op_val 0; tombstone: one without a value.")
@@ -229,11 +231,11 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     asked = direct.Asked(source, brokers, registry, format_, tuple(tables or ()), topic, deletes == "tombstone")
     made = direct.channel_of(asked)
     if made.password is not None:
-        os.environ[direct.PASSWORD_VARIABLE] = made.password
+        os.environ[made.variable] = made.password
     file = write_channel or state / f"{made.name}.yaml"
     direct.written(made, file)
     if write_channel is not None:
-        hint = f"; give its password as {direct.PASSWORD_VARIABLE}" if made.password is not None else ""
+        hint = f"; give its password as {made.variable}" if made.password is not None else ""
         typer.echo(f"{file}: channel {made.name}{hint}\nNext: integrator --channel {file}")
         return
     with _logged(context.obj):

@@ -25,3 +25,16 @@ def days_of(year: int, month: int, day: int) -> int:
     of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
     in_400 = year % 400
     return year // 400 * _DAYS_IN_400 + in_400 * 365 + in_400 // 4 - in_400 // 100 + of_year - _DAYS_TO_1970
+
+
+@compiled
+def civil_of(days: int) -> tuple[int, int, int]:
+    """Return year, month and day of a day since 1970-01-01 that is not before it."""
+    shifted = days + _DAYS_TO_1970
+    in_400 = shifted % _DAYS_IN_400
+    year_of = (in_400 - in_400 // 1460 + in_400 // 36_524 - in_400 // 146_096) // 365
+    of_year = in_400 - (365 * year_of + year_of // 4 - year_of // 100)
+    month = (5 * of_year + 2) // 153
+    day = of_year - (153 * month + 2) // 5 + 1
+    month += 3 if month < 10 else -9
+    return shifted // _DAYS_IN_400 * 400 + year_of + (month <= 2), month, day

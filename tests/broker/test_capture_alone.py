@@ -7,16 +7,14 @@ import contextlib
 import json
 import random
 import time
-from collections import Counter
 
 import psycopg2
 import pytest
 from structlog.testing import capture_logs
 
 from integrator.channel.databases import PostgresLocation
-from integrator.decode.encodings.pgoutput import lines_of, relations_in
-from integrator.decode.lines.reading import LineReading
 from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES
 from integrator.sources.postgres import answers, snapshot
 from integrator.sources.postgres import stream as streams
@@ -26,6 +24,7 @@ from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool, Writer, sealed_in
 from tests.parts import postgres
 from tests.parts.disks import enlarge, small_disk
+from tests.parts.spooled import Crash, fragile, lines_in, rebuilt, transactions
 from tests.parts.waiting import until
 
 pytestmark = pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False))
@@ -37,10 +36,6 @@ def server(request):
     with contextlib.ExitStack() as stack:
         found = stack.enter_context(postgres.from_pypi()) if request.param == "of PyPI" else None
         yield stack.enter_context(postgres.cluster(found=found))
-
-
-class Crash(Exception):
-    """Our process is gone."""
 
 
 class Spooled:
@@ -61,34 +56,7 @@ class Spooled:
             spool.close()
 
     def lines(self):
-        """Each line, with its transaction's position, and its number there."""
-        transaction, number = None, 0
-        for path in sealed_in(self.directory):
-            data = path.read_bytes()
-            for block in lines_of(str(path), data, relations_in(data), LineReading()):
-                for line in map(json.loads, bytes(block.data).splitlines()):
-                    if line["action"] == "B":
-                        transaction, number = (line["lsn"], line["xid"]), 0
-                    elif line["action"] != "C":
-                        yield (*transaction, number), line
-                        number += 1
-
-
-def transactions(directory):
-    """Their positions and numbers, as often as they begin; each ends before the next one."""
-    found, is_open = [], False
-    for path in sealed_in(directory):
-        data = path.read_bytes()
-        for block in lines_of(str(path), data, relations_in(data), LineReading()):
-            for line in map(json.loads, bytes(block.data).splitlines()):
-                if line["action"] == "B":
-                    found += (
-                        [] if is_open and found[-1:] == [(line["lsn"], line["xid"])] else [(line["lsn"], line["xid"])]
-                    )
-                if line["action"] in "BC":
-                    is_open = line["action"] == "B"
-    assert not is_open
-    return found
+        yield from lines_in(self.directory)
 
 
 @pytest.fixture
@@ -104,24 +72,6 @@ def spooled(server, database, tmp_path, name):
     return Spooled(server, tmp_path / "spool", name)
 
 
-def rebuilt(lines):
-    """The tables after lines, in their order."""
-    made = Counter()
-    tables = {}
-    for _, line in lines:
-        table = tables.setdefault(line.get("table"), {})
-        if line["action"] == "T":
-            table.clear()
-        elif line["action"] == "D":
-            table.pop(line["old"]["k"], None)
-        elif line["action"] in "IU":
-            if "old" in line:
-                table.pop(line["old"]["k"], None)
-            table[line["new"]["k"]] = {**table.get(line["new"]["k"], {}), **line["new"]}
-        made[line["action"]] += 1
-    return tables
-
-
 def rows(database, table):
     return {
         row["k"]: row
@@ -135,26 +85,15 @@ def rows(database, table):
 def test_i9_whatever_is_broken_off_each_change_is_in_the_spool_once(seed, database, spooled, monkeypatch):
     """A crash before or after a segment is written, sealed, or confirmed; in snapshots, too, whose rows may come again."""
     draw = random.Random(seed)
-    monkeypatch.setattr(streams, "SEGMENT_BYTES", 2_000)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 2_000)
     monkeypatch.setattr(snapshot, "_FRAME_BYTES", 20_000)
     database("create table a(k int primary key, v text); create table b(k int primary key, v text)")
     for table in "ab":
         database(f"insert into {table} select g, repeat('x', g % 50) from generate_series(1, 8000) g")
     crashing = [True]
 
-    def fragile(method, chance):
-        def called(self, *values, **named):
-            if crashing[0] and draw.random() < chance:
-                raise Crash
-            done = method(self, *values, **named)
-            if crashing[0] and draw.random() < chance:
-                raise Crash
-            return done
-
-        return called
-
     for owner, name, chance in ((Writer, "write", 0.04), (Writer, "seal", 0.04), (streams.Stream, "_confirm", 0.1)):
-        monkeypatch.setattr(owner, name, fragile(getattr(owner, name), chance))
+        monkeypatch.setattr(owner, name, fragile(getattr(owner, name), chance, draw, crashing))
     crashes = 0
 
     def catch_up():
@@ -200,7 +139,7 @@ def test_i9_whatever_is_broken_off_each_change_is_in_the_spool_once(seed, databa
 
 
 def test_a_transaction_of_many_segments_is_whole(database, spooled, monkeypatch):
-    monkeypatch.setattr(streams, "SEGMENT_BYTES", 10_000)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 10_000)
     database("create table a(k int primary key, v text)")
     spooled.catch_up()
     database("insert into a select g, 'row ' || g from generate_series(1, 20000) g")
@@ -301,7 +240,7 @@ def test_a_publication_of_all_tables_has_others_that_are_left_out(snapshot, data
 
 def test_rows_that_are_deleted_before_a_broken_snapshot_is_read_again(database, spooled, monkeypatch):
     """They were in the spool already: their deletes must follow, though the next reading does not have them."""
-    monkeypatch.setattr(streams, "SEGMENT_BYTES", 100)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 100)
     monkeypatch.setattr(snapshot, "_FRAME_BYTES", 1000)
     database("create table a(k int primary key, v text); insert into a select g, 'row' from generate_series(1, 1000) g")
     calls = []
@@ -385,7 +324,7 @@ MANY = "insert into a select g, repeat('x', 100) from generate_series(1, 50000) 
 
 def test_a_full_spool_is_said_with_what_the_slot_keeps_and_the_connection_stays(database, spooled, monkeypatch, name):
     """The server would cut off a client that does not answer while it waits for room."""
-    monkeypatch.setattr(streams, "SEGMENT_BYTES", 100_000)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 100_000)
     monkeypatch.setattr(answers, "_ALIVE_S", 0.2)
     database("create table a(k int primary key, v text)")
     spooled.catch_up()
@@ -417,7 +356,7 @@ def test_a_full_spool_is_said_with_what_the_slot_keeps_and_the_connection_stays(
 def test_a_full_disk_of_the_spool_is_said_and_the_capture_goes_on_when_there_is_room(
     database, spooled, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(streams, "SEGMENT_BYTES", 100_000)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 100_000)
     database("create table a(k int primary key, v text)")
     with small_disk(tmp_path / "disk", 2):
         spooled.directory = tmp_path / "disk" / "spool"

@@ -10,6 +10,7 @@ import threading
 
 import pytest
 
+from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import standing_in
 from integrator.sources.postgres import answers, snapshot
 from integrator.sources.postgres import stream as streams
@@ -48,7 +49,7 @@ def test_changes_after_a_logical_message_of_a_transaction(number, database, spoo
     """Debezium skipped the change after such a message when it was restarted there (dbz#2058); and others (dbz#51, #76)."""
     database("create table a(k int primary key, v text)")
     spooled.catch_up()
-    monkeypatch.setattr(streams, "SEGMENT_BYTES", 1)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 1)
     monkeypatch.setattr(streams, "_EACH", 1)
     message = "select pg_logical_emit_message(true, 'app', 'one')"
     database(
@@ -109,7 +110,7 @@ def test_no_place_is_confirmed_that_is_not_durable(database, spooled, monkeypatc
     database(
         "create table a(k int primary key, v text); insert into a select g, 'there' from generate_series(1, 1000) g"
     )
-    monkeypatch.setattr(streams, "SEGMENT_BYTES", 5_000)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 5_000)
     confirmed, real = [], answers.Answers._send
 
     def send(self, lsn, *, reply=False):

@@ -53,6 +53,10 @@ class MariaDb:
     user: str = USER
     password: str = PASSWORD
 
+    def address(self, database: str) -> str:
+        """The address of a database, as locations have it."""
+        return f"mariadb://{self.user}:{self.password}@{self.host}:{self.port}/{database}"
+
     def sql(self, text: str, database: str = "mysql") -> str:
         """What the client prints for statements: a line for each row, tabs between columns, without headers.
 
@@ -148,6 +152,7 @@ def _started(words: list[str], directory: Path, owner: pwd.struct_passwd | None)
         return subprocess.Popen(
             words,
             cwd=directory,
+            env={**os.environ, "TMPDIR": str(directory)},  # temporary tables of two servers have the same names
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,

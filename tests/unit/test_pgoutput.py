@@ -162,7 +162,7 @@ def test_i9_where_a_stream_stands_is_in_its_last_segment(tmp_path):
         assert frames.standing_in(spool) == standing
     assert standing == frames.Standing(lsn=24, changes=1, is_open=True, end=16)
     again = Spool(tmp_path, framing=frames.FRAMES)
-    assert frames.standing_in(again) == standing
+    assert frames.standing_in(again.path) == standing
     assert all(next(split(path.read_bytes()))[:1] == b"0" for path in tmp_path.glob("*.frames"))
 
 

@@ -71,6 +71,7 @@ def _check(lines: Lines, reading: Reading) -> None:
         check(lines, reading)
 
 
+_CAPTURED = {"pgoutput": pgoutput.DIALECT, "binlog": replace(pgoutput.DIALECT, connector="mariadb")}
 DIALECTS: dict[str, Dialect] = {
     "auto": Dialect(
         _read,
@@ -79,7 +80,7 @@ DIALECTS: dict[str, Dialect] = {
         waits=hvr.DIALECT.waits,
     ),
     **_NAMED,
-    "pgoutput": pgoutput.DIALECT,
+    **_CAPTURED,
 }
-CHOSEN = tuple(name for name in DIALECTS if name != "pgoutput")
-"""Those that a location may name: changes that are captured from a database have the other one, and no file has it."""
+CHOSEN = tuple(name for name in DIALECTS if name not in _CAPTURED)
+"""Those that a location may name: changes that are captured from a database have another one, and no file has it."""

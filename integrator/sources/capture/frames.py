@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from integrator.decode.encodings.pgoutput import Relation, frame, relation_of, split, whole_bytes
 from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, DELETE, INSERT, MESSAGE, START, TRUNCATE, UPDATE
-from integrator.sources.spool import Framing, Spool, sealed_in
+from integrator.sources.spool import Framing, sealed_in
 
 FRAMES = Framing("frames", whole_bytes, None)
 LEFT = b"2"
@@ -75,9 +76,9 @@ def copied(oid: int, rows: bytes) -> bytes:
     return struct.pack(">BI", COPY, oid) + rows
 
 
-def standing_in(spool: Spool) -> Standing | None:
-    """Return where the stream stands by what is durable; None where there are no segments."""
-    segments = sealed_in(spool.path)
+def standing_in(spool: Path) -> Standing | None:
+    """Return where the stream stands by what is durable in a spool's directory; None where there are no segments."""
+    segments = sealed_in(spool)
     if not segments:
         return None
     found = Standing()
@@ -105,6 +106,10 @@ class Segment:
         before = self._relations.get(oid)
         self._relations[oid] = message
         return oid in self._there and before != message
+
+    def knows(self, oid: bytes) -> bool:
+        """Return whether a relation is known."""
+        return oid in self._relations
 
     def relation(self, oid: bytes) -> Relation:
         """Return a relation that is known."""

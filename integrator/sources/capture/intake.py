@@ -66,12 +66,19 @@ class Intake:
                 self._segment.add_change(message, oid)
             else:
                 self._segment.add(LEFT)
+        elif kind == LEFT[0]:
+            self.changes += 1
+            self._segment.add(message)
         elif kind == TRUNCATE:
             self.changes += 1
             self._truncate(message)
         elif kind == MESSAGE:
             self.changes += 1
             self._segment.add(LEFT if message.startswith(_OWN_MESSAGE, _PREFIX_AT) else message)
+
+    def knows(self, oid: bytes) -> bool:
+        """Return whether a relation was announced."""
+        return self._segment.knows(oid)
 
     def _know(self, message: bytes) -> None:
         if self._segment.know(message):  # a segment has a relation once

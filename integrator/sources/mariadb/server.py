@@ -1,0 +1,183 @@
+"""Sessions at a MariaDB server, and what of it is shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pymysql
+from pymysql.constants import CR
+from typing_extensions import Self
+
+from integrator.errors import EnvironmentFault, SourceAway, shortened
+from integrator.sources.mariadb.packets import Packets
+
+NO_ADDRESS = (
+    "the address is none: write mariadb://USER@HOST:PORT, or …/DATABASE for the tables of one database, with odd "
+    "letters as %40; after a ? there may be {parameters}"
+)
+PASSWORD_VARIABLE = "MYSQL_PWD"  # noqa: S105 - its name
+"""The variable by which MariaDB's clients take a password (https://mariadb.com/kb/en/mariadb-environment-variables/)."""
+SCHEME = "mariadb"
+_PARAMETERS = ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key")
+_MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
+_SETTINGS = (
+    "set session time_zone = '+00:00', sql_mode = '', wait_timeout = 28800, net_write_timeout = 28800, "
+    "net_read_timeout = 3600, lock_wait_timeout = 86400, max_statement_time = 0, sql_quote_show_create = 1"
+)
+"""By which values are written as text, whatever a user or server sets; and a session stays."""
+_CONNECT_S, _PORT = 10, 3306
+_QUERY = 0x03
+_AWAY = frozenset(
+    (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 1040, 1053, 1080, 1158,
+     1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 0)
+)  # fmt: skip
+"""Errors after which it is tried again: the server is away, is busy, ends, or a table was altered while it was read."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is, and who asks. ssl: arguments of PyMySQL."""
+
+    host: str
+    port: int
+    user: str
+    password: str | None = field(repr=False)
+    database: str | None
+    ssl: dict[str, Any]
+
+
+def address_of(text: str) -> Address:
+    """Return what an address says. Raises ValueError."""
+    parts = urlsplit(text)
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    mode = given.get("ssl_mode", "preferred").lower()
+    if parts.scheme != SCHEME or not parts.hostname or not parts.username or mode not in _MODES:
+        raise ValueError(text)
+    if set(given) - set(_PARAMETERS) or "/" in parts.path[1:]:
+        raise ValueError(text)
+    ssl: dict[str, Any] = {name: value for name, value in given.items() if name != "ssl_mode"}
+    if mode == "disabled":
+        ssl = {"ssl_disabled": True}
+    elif mode != "preferred" or ssl:
+        ssl["ssl_verify_cert"] = mode.startswith("verify") or ("ssl_ca" in ssl and mode == "preferred")
+        ssl["ssl_verify_identity"] = mode == "verify_identity"
+        ssl.setdefault("ssl", {})
+    password = unquote(parts.password) if parts.password is not None else os.environ.get(PASSWORD_VARIABLE)
+    database = unquote(parts.path[1:]) or None
+    return Address(parts.hostname, parts.port or _PORT, unquote(parts.username), password, database, ssl)
+
+
+class Server:
+    """A server, by its address. Nothing is asked before a session is opened."""
+
+    def __init__(self, address: str) -> None:
+        """Take an address: mariadb://USER@HOST:PORT/DATABASE."""
+        self._address = address
+
+    @property
+    def shown(self) -> str:
+        """Host and port; nothing secret (I7)."""
+        try:
+            given = address_of(self._address)
+        except ValueError:
+            return "the database"
+        return f"{given.host}:{given.port}"
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the address, without the address, which may have a password (I7); None if nothing is."""
+        try:
+            address_of(self._address)
+        except ValueError:
+            return NO_ADDRESS.format(parameters=", ".join(_PARAMETERS))
+        return None
+
+    @property
+    def database(self) -> str | None:
+        """The database that the address names."""
+        return None if self.problem else address_of(self._address).database
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """Raise SourceAway where the server does not answer, and EnvironmentFault for what it refuses."""
+        try:
+            yield
+        except pymysql.MySQLError as error:
+            code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+            kind = SourceAway if code in _AWAY else EnvironmentFault
+            raise kind(f"{self.shown}: {shortened(str(error.args[-1] if error.args else error))}") from None
+        except OSError as error:
+            raise SourceAway(f"{self.shown}: {error.strerror or error}") from None
+
+    def session(self) -> Session:
+        """Return a session. Raises SourceAway, EnvironmentFault."""
+        if problem := self.problem:
+            raise EnvironmentFault(problem)
+        given = address_of(self._address)
+        with self.asked():
+            connection = pymysql.connect(
+                host=given.host,
+                port=given.port,
+                user=given.user,
+                password=given.password or "",
+                charset="utf8mb4",
+                autocommit=True,
+                connect_timeout=_CONNECT_S,
+                read_timeout=None,
+                program_name="integrator",
+                **given.ssl,
+            )
+        session = Session(self, connection)
+        try:
+            session.run(_SETTINGS)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+
+class Session:
+    """An open session."""
+
+    def __init__(self, server: Server, connection: Any) -> None:
+        self.server, self.connection = server, connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the session, whatever it does: nothing is waited for."""
+        self.connection._force_close()  # noqa: SLF001 - close() would wait for what a server that is gone says
+
+    def run(self, sql: str, values: Sequence[object] | None = None) -> None:
+        """Run a statement without an answer. Raises SourceAway, EnvironmentFault."""
+        self.rows(sql, values)
+
+    def rows(self, sql: str, values: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows of a query. Raises as `run`."""
+        with self.server.asked(), self.connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            return list(cursor.fetchall())
+
+    def send(self, command: int, payload: bytes) -> Packets:
+        """Send a command whose answer the caller reads. Raises as `run`."""
+        with self.server.asked():
+            self.connection._execute_command(command, payload)  # noqa: SLF001 - PyMySQL has no other way
+            return Packets(self.connection)
+
+    def query(self, sql: str) -> Packets:
+        """Send a query whose answer the caller reads. Raises as `run`."""
+        return self.send(_QUERY, sql.encode())
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,135 @@
+"""The rows that tables have at one place of the log: read in a transaction that sees just these.
+
+The server knows the place of a consistent snapshot, so that nothing is locked for it
+(https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot/).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from integrator.channel.databases import MariaDbLocation
+from integrator.engine.binlog import copied_rows
+from integrator.errors import EnvironmentFault
+from integrator.sources.mariadb.catalogue import Captured, found
+from integrator.sources.mariadb.events import place_of, place_text
+from integrator.sources.mariadb.packets import Packets, is_end
+from integrator.sources.mariadb.server import Server, Session
+
+_FRAME_BYTES = 1024 * 1024
+_OPEN = "select count(*) from information_schema.innodb_trx where trx_started <= %s and trx_mysql_thread_id <> 0"
+_LOOK_S = 0.2
+
+
+class Point:
+    """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
+
+    def __init__(self, lsn: int, session: Session, location: MariaDbLocation, numbers: Mapping[str, int]) -> None:
+        self.lsn, self._session, self._location, self._numbers = lsn, session, location, numbers
+
+    def tables(self, names: set[str]) -> list[Captured]:
+        """Return the tables of these names. One that is altered after the place cannot be read (error 1412)."""
+        return [one for one in found(self._session, self._location, self._numbers).tables if one.name in names]
+
+    def estimate(self, table: Captured) -> int:
+        """Return about how many rows a table has."""
+        return table.rows
+
+    def copy(self, table: Captured, take: Callable[[bytes, int], None]) -> None:
+        """Read a table; `take` gets whole rows as COPY writes them, about a megabyte each time, and how many."""
+        self._session.run("savepoint before_table")
+        with self._session.server.asked():
+            packets = _Rows(self._session.query(table.query), len(table.select))
+            for rows in packets:
+                take(_copied(table, rows), len(rows))
+        self._session.run("rollback to savepoint before_table")  # else the table could not be altered until the end
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.close()
+
+
+class _Rows:
+    """The packets of a result's rows, about a megabyte each time."""
+
+    def __init__(self, packets: Packets, columns: int) -> None:
+        self._packets, self._before = packets, columns + 2  # how many columns there are, each of them, and their end
+
+    def __iter__(self) -> Any:
+        rows: list[bytes] = []
+        size = 0
+        while True:
+            for packet in self._packets.read(None):
+                if is_end(packet):
+                    if self._before:
+                        self._before -= 1
+                        continue
+                    if rows:
+                        yield rows
+                    return
+                if self._before:
+                    self._before -= 1
+                    continue
+                rows.append(packet)
+                size += len(packet)
+            if size >= _FRAME_BYTES:
+                yield rows
+                rows, size = [], 0
+
+
+def _copied(table: Captured, rows: list[bytes]) -> bytes:
+    data = np.frombuffer(b"".join(rows), np.uint8)
+    out = np.empty(2 * len(data) + 3 * len(rows) * len(table.select), np.uint8)
+    size = copied_rows(data, np.cumsum([*map(len, rows)], dtype=np.int64), len(table.select), out)
+    if size < 0:
+        raise EnvironmentFault(f"table {table.name}: the server's result is damaged")
+    return out[:size].tobytes()
+
+
+class SnapshotPoints:
+    """Places in the log at which snapshots begin."""
+
+    def __init__(self, server: Server, location: MariaDbLocation, numbers: Mapping[str, int], log: Any) -> None:
+        self._server, self._location, self._numbers, self._log = server, location, numbers, log
+        self.waits = False
+
+    def first(self) -> Point:
+        """Return a place. Raises SourceAway, EnvironmentFault."""
+        if self.waits:
+            self._wait()
+        return self.later()
+
+    def _wait(self) -> None:
+        """Wait for transactions to end that began before the log has the names of columns."""
+        with self._server.session() as session:
+            [(now,)] = session.rows("select now()")
+            while session.rows(_OPEN, [now])[0][0]:
+                self._log.info("waits for transactions that are open")
+                time.sleep(_LOOK_S)
+
+    def later(self) -> Point:
+        """Return a place. Raises as `first`."""
+        session = self._server.session()
+        try:
+            session.run("set session transaction isolation level repeatable read")
+            session.run("start transaction with consistent snapshot")
+            return Point(_place(session), session, self._location, self._numbers)
+        except BaseException:
+            session.close()
+            raise
+
+    def shown(self, lsn: int) -> str:
+        """Return a place as people read it."""
+        return place_text(lsn)
+
+
+def _place(session: Session) -> int:
+    """Return the place of a session's snapshot. Raises EnvironmentFault where the server does not say it."""
+    at = {str(name).lower(): value for name, value in session.rows("show status like 'binlog_snapshot_%'")}
+    if not at.get("binlog_snapshot_file"):
+        raise EnvironmentFault(f"{session.server.shown}: the server does not say where in its log a snapshot is")
+    return place_of(str(at["binlog_snapshot_file"]), int(at["binlog_snapshot_position"]))

@@ -1,0 +1,120 @@
+"""A MariaDB server as a source: its changes are captured into the spool, whose segments are the slices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from integrator.channel.databases import MariaDbLocation
+from integrator.channel.problems import Report
+from integrator.errors import IntegratorError, SourceAway
+from integrator.schema import Table
+from integrator.sources.capture import record as records
+from integrator.sources.capture.frames import standing_in
+from integrator.sources.capture.record import Record
+from integrator.sources.capture.source import CapturedSource, check_location, feed_of
+from integrator.sources.contract import Feed, Opening, Problems, ServerLog
+from integrator.sources.mariadb import catalogue, events, settings
+from integrator.sources.mariadb.server import Server, Session
+from integrator.sources.mariadb.stream import Captures
+from integrator.sources.spool import SPOOL, sealed_in
+
+
+@dataclass(frozen=True)
+class MariaDb(CapturedSource):
+    """A server. cautions: what of its tables cannot be captured."""
+
+    location: MariaDbLocation
+    cautions: tuple[str, ...] = ()
+    example = "{class: mariadb, address: mariadb://USER@HOST/DATABASE}"
+
+    @property
+    def _server(self) -> Server:
+        return Server(self.location.address)
+
+    def defines(self, *topics: str) -> MariaDb:
+        """Return the source with the definitions that the server's catalogue has now.
+
+        topics: the tables whose changes are read now. Where the server does not answer, and none is given, it has those
+        that are known, if any are. Raises IntegratorError.
+        """
+        if self._server.problem:  # which `check` reports, with all other problems
+            return self
+        try:
+            with self._server.session() as session:
+                found = catalogue.found(session, self.location, {})
+                known = catalogue.defined(self.known, session, found.tables)
+        except SourceAway:
+            if topics or not self.known.texts:
+                raise
+            return self
+        return replace(self, known=known, left_out=found.left_out, cautions=found.notes)
+
+    def describe(self) -> str:
+        """Return which server is captured, and which of its tables."""
+        location, server = self.location, self._server
+        but = f" but {', '.join(location.exclude)}" if location.exclude else ""
+        of = f"/{server.database}" if server.database else ""
+        return f"MariaDB at {server.shown}{of}, tables {', '.join(location.tables)}{but}"
+
+    def check(self, tables: Sequence[Table], report: Report) -> None:
+        """Report of an address that is none, and of what the location says in vain."""
+        check_location(self.location, tables, report)
+        if problem := self._server.problem:
+            report("address", problem)
+
+    def notes(self) -> Iterator[str]:
+        """Yield which tables are left out, and what of others cannot be captured."""
+        yield from super().notes()
+        yield from self.cautions
+
+    def reach(self, directory: str) -> Problems:  # noqa: ARG002 - of the contract
+        """Yield why the server cannot be captured, and the statements that somebody with the rights must run."""
+        try:
+            with self._server.session() as session:
+                for text in settings.problems(session):
+                    yield "address", text
+        except IntegratorError as error:
+            yield "address", str(error)
+
+    def open(self, opening: Opening) -> Feed:
+        """Open the spool. Raises EnvironmentFault where segments are gone."""
+        at, listing = Captures(self.location, self._server), self.listing(opening.recipe.read.path)
+        return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing)
+
+    def server_log(self) -> ServerLog | None:
+        """Return how far the log is after what is durable here; None before the first start. Raises IntegratorError.
+
+        The server keeps nothing for a channel: it removes its log by its own rules.
+        """
+        spool = self.state / SPOOL if self.state else None
+        record = records.read(spool) if spool else None
+        if spool is None or record is None or record.creating:
+            return None
+        with self._server.session() as session:
+            return _log_after(session, record, spool)
+
+
+def _log_after(session: Session, record: Record, spool: Path) -> ServerLog:
+    """Return the log after what is durable: the bytes of its files from there on."""
+    standing, segments = standing_in(spool), sealed_in(spool)
+    place = max(record.confirmed, standing.end if standing else 0)
+    number, offset = events.file_and_offset(place)
+    files = [(int(str(name).rpartition(".")[2]), int(size)) for name, size, *_ in session.rows("show binary logs")]
+    after = max(sum(size for file, size in files if file >= number) - offset, 0)
+    [(many, oldest)] = session.rows(
+        "select count(*), timestampdiff(second, min(trx_started), now()) from information_schema.innodb_trx"
+    )
+    waits_since = segments[-1].stat().st_mtime if segments else time.time()
+    return ServerLog(
+        status="kept by binlog_expire_logs_seconds",
+        position=events.place_text(place),
+        kept_bytes=after,
+        behind_bytes=after,
+        behind_s=max(time.time() - waits_since, 0.0) if after else 0.0,
+        left_bytes=None,
+        transactions=int(many),
+        oldest_s=None if oldest is None else float(oldest),
+    )

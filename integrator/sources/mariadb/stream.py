@@ -1,0 +1,409 @@
+"""What a MariaDB's log has goes into the spool, and is made durable; the next one begins at the place after it (I9).
+
+https://mariadb.com/kb/en/com_binlog_dump/. The server keeps no place for us: it removes its log by its own rules.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from integrator.channel.databases import MariaDbLocation
+from integrator.engine.pgoutput import TRUNCATE
+from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.capture import record as records
+from integrator.sources.capture.first_rows import FirstRows
+from integrator.sources.capture.frames import LEFT, Standing, begin, commit, standing_in
+from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.record import ANEW, Record
+from integrator.sources.capture.stream import SpoolingStream
+from integrator.sources.capture.thread import Capture
+from integrator.sources.mariadb import events, settings
+from integrator.sources.mariadb.catalogue import Captured, found, wanted
+from integrator.sources.mariadb.charsets import Charsets
+from integrator.sources.mariadb.events import Event
+from integrator.sources.mariadb.packets import Packets, is_end
+from integrator.sources.mariadb.rows import Rows
+from integrator.sources.mariadb.server import Server, Session
+from integrator.sources.mariadb.snapshot import SnapshotPoints
+from integrator.sources.mariadb.statements import CHANGES, first_word, meaning_of
+from integrator.sources.mariadb.table_map import TableMap, table_map
+from integrator.sources.spool import Spool
+
+SENDER = "binlog"
+_DUMP = 0x12
+_FATAL = 1236
+"""ER_MASTER_FATAL_ERROR_READING_BINLOG."""
+_TABLES_S, _CONFIRM_S, _WAIT_S, _SILENT_S = 10.0, 5.0, 0.05, 60.0
+_BEFORE_DUMP = (
+    "set @master_heartbeat_period = 1000000000, @master_binlog_checksum = @@global.binlog_checksum, "
+    "@mariadb_slave_capability = 4"
+)
+"""A sign of life each second; checksums as they are; and GTIDs (https://mariadb.com/kb/en/com_binlog_dump/)."""
+_MICROS_TO_2000 = 946_684_800_000_000
+_TRUNCATED = struct.pack(">BIB", TRUNCATE, 1, 0)
+
+
+@dataclass(frozen=True)
+class Captures:
+    """What is captured: a location, and its server."""
+
+    location: MariaDbLocation
+    server: Server
+
+    def capture(self, spool: Spool, channel: str) -> Capture:
+        """Return the capture into a spool that is open."""
+        number = self.location.server_id or zlib.crc32(channel.encode()) or 1
+        return Capture(
+            lambda one, until_now: Stream(one, self, spool, number, until_now=until_now), channel, self.server.shown
+        )
+
+
+class Stream(SpoolingStream):
+    """One connection to the log, from where the spool ends."""
+
+    def __init__(self, capture: Capture, at: Captures, spool: Spool, number: int, *, until_now: bool) -> None:
+        """Take a spool that is open. number: ours among replicas. until_now: it ends with what is committed now."""
+        durable = standing_in(spool.path) or Standing()
+        intake = Intake(spool.writer(SENDER), durable, at.server.shown, events.place_text)
+        super().__init__(capture, spool, intake, at.location.spool_bytes, until_now=until_now)
+        self._location, self._server, self._number = at.location, at.server, number
+        self._in_snapshot = durable.in_snapshot
+        self._rested = self._looked = time.monotonic()
+        self._place = self._target = 0
+        self._file, self._log_of = "", ""
+        self._checksums = self._standalone = self._is_stale = False
+        self._tables: dict[str, Captured] = {}
+        self._maps: dict[bytes, Rows | None] = {}
+        self._by_number: dict[bytes, Rows | None] = {}
+        self._named: dict[str, TableMap] = {}
+        self._reported: set[str] = set()
+        self._begun = 0
+        self._begin_message = b""
+
+    def capture(self) -> None:
+        """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
+        try:
+            with self._server.session() as session:
+                self._begin(session)
+                if self._until_now:
+                    self._target = events.place_of(*settings.end_of_log(session))
+                if not (self._until_now and self._is_done()):
+                    with self._server.session() as dumping:
+                        self._capture.failure = None
+                        self._receive(session, self._dumped(dumping))
+                self._seal()
+                self._confirm()
+        finally:
+            if self._rows is not None:
+                self._rows.close()
+
+    def _begin(self, session: Session) -> None:
+        """Find where to begin, and read the rows that tables have as of there, where they were not read."""
+        record = records.read(self._spool.path)
+        waits = settings.with_names(session)
+        if waits:
+            self._log.warning(
+                f"was run at the server, until its end: {settings.METADATA}; put it into its configuration"
+            )
+        if reasons := list(settings.problems(session)):
+            raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
+        file, _ = settings.end_of_log(session)
+        system, base = f"server_id {settings.server_id(session)}", file.rpartition(".")[0]
+        if record is not None and (record.system, record.database) != (system, base):
+            raise EnvironmentFault(
+                f"{self._server.shown}: is another server than the one that was captured: {system}, log {base}, and "
+                f"not {record.system}, {record.database}; mend the address, or, {ANEW}"
+            )
+        self._charsets = Charsets(session)
+        known = record or Record(system, base, "")
+        points = SnapshotPoints(self._server, self._location, known.numbers, self._log)
+        points.waits = waits
+        are_wanted = self._location.snapshot != "never"
+        rows = self._rows = FirstRows(points, known, self._spool.path, self._intake, self._log, are_wanted=are_wanted)
+        if known.creating:
+            self._place = rows.begin_with(self._look(session))
+            self._copy()
+            return
+        self._place = max(self._intake.end, known.confirmed)
+        self._log_of = known.log
+        self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
+        if self._in_snapshot:  # it was broken off: the table is read again, at another place
+            self._intake.end_rows(self._intake.end)
+            self._seal()
+        rows.look_for(self._look(session))
+
+    def _look(self, session: Session) -> Sequence[Captured]:
+        """Return the tables that there are now; each gets a number."""
+        self._looked, self._is_stale = time.monotonic(), False
+        record = self._first_rows.record
+        there = found(session, self._location, record.numbers).tables
+        new = [one.name for one in there if one.name not in record.numbers]
+        if new:
+            first = self._next_number()
+            record.numbers |= {name: number for number, name in enumerate(new, first)}
+            record.write(self._spool.path)
+        tables = [
+            replace(one, relation=replace(one.relation, oid=record.numbers[one.name]))
+            if one.relation.oid != record.numbers[one.name]
+            else one
+            for one in there
+        ]
+        self._tables |= {one.name: one for one in tables}
+        self._maps.clear()
+        return tables
+
+    def _next_number(self) -> int:
+        return max(self._first_rows.record.numbers.values(), default=0) + 1
+
+    def _dumped(self, session: Session) -> Packets:
+        number, offset = events.file_and_offset(self._place)
+        self._file = f"{self._first_rows.record.database}.{number:06d}"
+        session.run(_BEFORE_DUMP)
+        [(checksum,)] = session.rows("select @master_binlog_checksum")
+        self._checksums = checksum != "NONE"
+        payload = struct.pack("<IHI", max(offset, events.FIRST_EVENT), 0, self._number) + self._file.encode()
+        return session.send(_DUMP, payload)
+
+    def _receive(self, session: Session, packets: Packets) -> None:
+        """Read events until the end is asked for, or all is read that is to be read."""
+        heard = time.monotonic()
+        while not self._capture.ending:
+            with self._server.asked():
+                read = packets.read(_WAIT_S)
+            now = time.monotonic()
+            heard = now if read else heard
+            if now - heard > _SILENT_S:
+                raise SourceAway(f"{self._server.shown}: the server says nothing for {_SILENT_S:.0f} s")
+            for packet in read:
+                self._take(session, self._event(packet))
+            self._seal_where_due()
+            self._rest(now)
+            if self._until_now and self._is_done():
+                return
+            if not self._until_now and self._spool.waiting_bytes > self._spool_bytes:
+                self._wait_for_room()
+                heard = time.monotonic()
+            if (self._is_stale or now - self._looked > _TABLES_S) and not self._intake.is_open:
+                self._first_rows.look_for(self._look(session))
+
+    def _event(self, packet: bytes) -> Event:
+        if packet[:1] == b"\xff" and int.from_bytes(packet[1:3], "little") == _FATAL:
+            reason = packet[9:].decode(errors="replace")
+            raise EnvironmentFault(
+                f"{self._server.shown}: the log cannot be read from {self._file}, {events.place_text(self._place)}: "
+                f"{reason}. Where the server has removed its log (binlog_expire_logs_seconds), changes are gone; {ANEW}"
+                ". Where another replica has our number, give another `server_id`"
+            )
+        with self._server.asked():
+            if is_end(packet):
+                raise SourceAway(f"{self._server.shown}: the server has ended the log")
+        try:
+            return events.event_of(packet, checksums=self._checksums)
+        except EnvironmentFault as error:
+            raise EnvironmentFault(
+                f"{self._server.shown}: {self._file} after {events.place_text(self._place)}: {error}"
+            ) from None
+
+    def _take(self, session: Session, event: Event) -> None:
+        """Take an event into the spool, and note the place after it."""
+        kind = event.kind
+        if kind in events.ROWS:
+            self._changes(event)
+        elif kind == events.TABLE_MAP:
+            self._map(session, event)
+        elif kind == events.GTID:
+            self._gtid(event)
+        elif kind == events.XID:
+            self._commit(event)
+        elif kind in (events.QUERY, events.QUERY_COMPRESSED):
+            self._statement(event)
+        elif kind == events.XA_PREPARE:
+            if not event.body[0] and not self._begin_message:
+                raise EnvironmentFault(f"{self._at(event)} prepares an XA transaction, which is not captured; {ANEW}")
+            self._commit(event)
+        elif kind == events.INCIDENT:
+            raise EnvironmentFault(f"{self._at(event)} the server says that its log has lost changes; {ANEW}")
+        elif kind == events.FORMAT:
+            self._format(event)
+        elif kind == events.ROTATE:
+            self._file = event.body[8:].decode()
+            self._place = events.place_of(self._file, int.from_bytes(event.body[:8], "little"))
+            return
+        if kind == events.HEARTBEAT:
+            self._place = max(self._place, events.place_of(self._file, event.end))
+        elif not event.is_artificial:
+            self._place = self._after(event)
+
+    def _after(self, event: Event) -> int:
+        """Return the place after an event. Events have 32 bits of it, and files may be larger."""
+        number, offset = events.file_and_offset(self._place)
+        whole = offset >> 32 << 32 | event.end
+        return events.place_of(f".{number}", whole if whole >= offset else whole + (1 << 32))
+
+    def _at(self, event: Event) -> str:
+        return f"{self._server.shown}: the event before {self._file}:{event.end}:"
+
+    def _format(self, event: Event) -> None:
+        """Note whether events have checksums; a log that was reset has other files of the same names."""
+        self._checksums = event.body[-1] == 1
+        own = f"{self._file} of {event.seconds}"
+        if self._log_of.partition(" ")[0] == self._file and self._log_of != own:
+            raise EnvironmentFault(
+                f"{self._server.shown}: the log's file {self._file} is another one than was captured: the log was "
+                f"reset, and changes may be gone; {ANEW}"
+            )
+        self._log_of = own
+
+    def _gtid(self, event: Event) -> None:
+        """Begin a transaction; rows of tables that it comes after are read before."""
+        if (due := self._first_rows.place) is not None and self._place >= due:
+            self._copy()
+        self._standalone = bool(event.body[12] & events.STANDALONE)
+        self._begun = self._place
+        micros = event.seconds * 1_000_000 - _MICROS_TO_2000
+        self._begin_message = begin(self._begun, micros, int.from_bytes(event.body[:4], "little"))
+
+    def _change(self) -> None:
+        """Begin the transaction, where this is its first change of ours."""
+        if self._begin_message:
+            self._intake.take(self._begin_message)
+            self._begin_message = b""
+
+    def _commit(self, event: Event) -> None:
+        if not self._begin_message:
+            micros = event.seconds * 1_000_000 - _MICROS_TO_2000
+            self._intake.take(commit(self._begun, self._after(event), micros))
+
+    def _map(self, session: Session, event: Event) -> None:
+        number, body = event.body[:6], event.body
+        if body[8:] not in self._maps:
+            if self._is_stale:
+                self._first_rows.look_for(self._look(session))
+            self._maps[body[8:]] = self._rows_of(session, table_map(body, self._charsets))
+        rows = self._by_number[number] = self._maps[body[8:]]
+        if rows is not None:
+            self._intake.take(rows.announced)  # which is no change, and begins nothing
+
+    def _rows_of(self, session: Session, own: TableMap) -> Rows | None:
+        """Return how rows of a table are read; None for a table that is not captured."""
+        if not wanted(own.schema, own.table, self._location, self._server.database):
+            return None
+        if own.name not in self._first_rows.record.numbers:
+            self._first_rows.look_for(self._look(session))
+        oid = self._first_rows.record.numbers.get(own.name)
+        if oid is None:
+            if own.name not in self._reported:
+                self._reported.add(own.name)
+                self._log.warning("changed, and not captured", table=own.name)
+            return None
+        if own.columns is None and (known := self._named.get(own.name)) and known.signature == own.signature:
+            own = known  # the server was restarted without names; no statement has defined tables since they were there
+        if own.columns is not None:
+            self._named[own.name] = own
+        elif oid.to_bytes(4, "big") not in self._intake.read:
+            return None
+        there = self._tables.get(own.name)
+        return Rows(own, oid, there.kinds if there else {}, self._charsets)
+
+    def _changes(self, event: Event) -> None:
+        rows = self._by_number.get(event.body[:6])
+        if rows is None:
+            if (
+                not self._begin_message
+            ):  # counted as far as the transaction is ours, for what comes again is counted, too
+                self._intake.take(LEFT)
+            return
+        self._change()
+        take = self._intake.take
+        for message in rows.messages(event):
+            take(message)
+        self._seal_where_due()
+
+    def _statement(self, event: Event) -> None:
+        statement = events.statement_of(event)
+        word = first_word(statement.text)
+        if word == "commit":
+            self._commit(event)
+        elif word == "rollback" and not self._begin_message:
+            raise EnvironmentFault(
+                f"{self._at(event)} {statement.text[:80]!r}: a transaction is taken back whose changes are in the log, "
+                f"for it has tables of engines without transactions; {ANEW}"
+            )
+        elif word in CHANGES:
+            raise EnvironmentFault(
+                f"{self._at(event)} changes are in the log as a statement ({statement.text[:80]!r}), and not as rows: "
+                f"a client has set binlog_format; {ANEW}"
+            )
+        elif word not in ("begin", "savepoint", "rollback", "xa", ""):
+            self._define(event, statement)
+
+    def _define(self, event: Event, statement: events.Statement) -> None:
+        """Follow a statement that may define tables: those that are emptied, or are other ones from now on."""
+        meaning = meaning_of(statement.text, statement.database)
+        record = self._first_rows.record
+        for name in meaning.truncated:
+            self._truncate(event, record.numbers.get(name))
+        for name in meaning.unlogged:
+            if name in record.numbers:
+                raise EnvironmentFault(
+                    f"{self._at(event)} {statement.text[:80]!r}: rows of partitions are gone or came without events of "
+                    f"their own, so that {name} cannot be followed; {ANEW}"
+                )
+        if not meaning.defines:
+            return
+        self._is_stale = True
+        self._maps.clear()
+        self._named.clear()
+        gone = {
+            *meaning.gone,
+            *meaning.renamed,
+            *(name for name in record.numbers if name.partition(".")[0] in meaning.dropped),
+        }
+        others = sorted(gone & set(record.numbers))
+        if others and self._begun > record.followed:
+            first = self._next_number()
+            record.numbers |= {name: number for number, name in enumerate(others, first)}
+            record.followed = self._begun
+            for name in set(meaning.renamed) & set(others):  # its rows are with consumers, as far as they are the same
+                record.begun[name] = record.numbers[name]
+                self._intake.read.add(record.numbers[name].to_bytes(4, "big"))
+            record.write(self._spool.path)
+
+    def _truncate(self, event: Event, oid: int | None) -> None:
+        """Write that a table was emptied, as a transaction of its own."""
+        if oid is None:
+            return
+        number = oid.to_bytes(4, "big")
+        if number in self._intake.read and not self._intake.knows(number):
+            name = next(one for one, own in self._first_rows.record.numbers.items() if own == oid)
+            if (there := self._tables.get(name)) is None:
+                return
+            self._intake.take(there.relation.message())
+        self._change()
+        self._intake.take(_TRUNCATED + number)
+        self._commit(event)
+
+    def _rest(self, now: float) -> None:
+        """Read tables that are due at a place that is reached; note, now and then, that nothing is ours up to here."""
+        if self._intake.is_held:
+            return
+        if (place := self._first_rows.place) is not None and self._place >= place:
+            self._copy()
+        if now - self._rested > _CONFIRM_S:
+            self._rested = now
+            self._confirm()
+
+    def _confirm(self) -> None:
+        """Record the place up to which all that is ours is durable, and which log it is in."""
+        record = self._first_rows.record
+        if self._first_rows.place is None and not self._intake.is_held and self._place > record.confirmed:
+            record.confirmed, record.log = self._place, self._log_of
+            record.write(self._spool.path)
+
+    def _is_done(self) -> bool:
+        """Return whether all is captured that was committed at the start."""
+        return not self._intake.is_open and self._first_rows.place is None and self._place >= self._target

@@ -1,0 +1,497 @@
+"""What a capture of a MariaDB writes into its spool: values as the server has them, each change once, and all rows (I9).
+
+A real MariaDB; neither Kafka nor Spark.
+"""
+
+import contextlib
+import json
+import random
+import time
+
+import pytest
+from structlog.testing import capture_logs
+
+from integrator.channel.databases import MariaDbLocation
+from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.capture import stream as shared
+from integrator.sources.capture.frames import FRAMES
+from integrator.sources.mariadb import settings, snapshot
+from integrator.sources.mariadb import stream as streams
+from integrator.sources.mariadb.server import Server
+from integrator.sources.mariadb.source import MariaDb
+from integrator.sources.spool import SPOOL, Spool, Writer, sealed_in
+from tests.parts import mariadb
+from tests.parts.spooled import Crash, fragile, lines_in, rebuilt, transactions
+from tests.parts.waiting import until
+
+pytestmark = pytest.mark.skipif(bool(mariadb.missing()), reason=mariadb.missing())
+
+
+@pytest.fixture(scope="module")
+def server():
+    with mariadb.cluster("binlog_row_metadata = FULL") as found:
+        yield found
+
+
+class Spooled:
+    """A capture into a directory, opened anew each time, as after a crash."""
+
+    def __init__(self, server, state, name):
+        self.address, self.state, self.directory = server.address(name), state, state / SPOOL
+
+    def capture(self, spool, **more):
+        location = MariaDbLocation(**{"class": "mariadb", "address": self.address, **more})
+        return streams.Captures(location, Server(self.address)).capture(spool, "test")
+
+    def catch_up(self, **more):
+        spool = Spool(self.directory, framing=FRAMES)
+        try:
+            self.capture(spool, **more).catch_up()
+        finally:
+            spool.close()
+
+    def lines(self):
+        yield from lines_in(self.directory)
+
+    def changes(self):
+        return [(line["action"], line.get("old", {}).get("k"), line.get("new")) for _, line in self.lines()]
+
+
+@pytest.fixture
+def database(server, name):
+    server.sql(f"create database {name}")
+    yield lambda sql: server.sql(sql, name)
+    server.sql(f"drop database {name}")
+
+
+@pytest.fixture
+def spooled(server, database, tmp_path, name):
+    return Spooled(server, tmp_path, name)
+
+
+def rows(database, table):
+    return {
+        row["k"]: row
+        for row in map(json.loads, database(f"select json_object('k', concat(k), 'v', v) from {table}").splitlines())
+    }
+
+
+TYPES = {
+    "a": ("tinyint unsigned", "255", "0"),
+    "b": ("tinyint", "-128", "127"),
+    "c": ("smallint unsigned", "65535", "32768"),
+    "d": ("mediumint", "-8388608", "8388607"),
+    "e": ("mediumint unsigned", "16777215", "1"),
+    "f": ("int unsigned", "4294967295", "2147483648"),
+    "g": ("bigint", "-9223372036854775808", "9223372036854775807"),
+    "h": ("bigint unsigned", "18446744073709551615", "9223372036854775808"),
+    "i": ("decimal(65,30)", "-34359738368.999999999999999999999999999999", "0.000000000000000000000000000001"),
+    "j": ("decimal(5,0)", "-99999", "7"),
+    "l": ("decimal(9,2)", "-9999999.99", "0.05"),
+    "m": ("decimal(20,9)", "12345678901.123456789", "-0.000000001"),
+    "n": ("decimal(3,3)", "-0.999", "0.001"),
+    "o": ("year", "1901", "2155"),
+    "p": ("char(10)", "'ünï'", "''"),
+    "q": ("varchar(300)", "repeat('€', 300)", "'tab\\t new\\n back\\\\ \"q\"'"),
+    "r": ("longtext", "repeat('x', 70000)", "'\\0\\r\\b'"),
+    "s": ("varchar(10) character set latin1", "'é€ÿ'", "'a'"),
+    "t": ("varchar(10) character set cp1251", "'жы'", "'я'"),
+    "u": ("json", "'{\"a\": [1, null]}'", "'null'"),
+    "w": ("enum('a', 'b,''c')", "'b,''c'", "'a'"),
+    "x": ("set('x', 'y', 'z')", "'x,z'", "''"),
+    "y": ("date", "'9999-12-31'", "'0000-00-00'"),
+    "z": ("datetime", "'1000-01-01 00:00:00'", "'0000-00-00 00:00:00'"),
+    "aa": ("datetime(6)", "'9999-12-31 23:59:59.999999'", "'1000-01-01 00:00:00.000001'"),
+    "ab": ("datetime(3)", "'2024-02-29 12:00:00.12'", "'2024-12-31 23:59:59.999'"),
+    "ac": ("time", "'838:59:59'", "'-838:59:59'"),
+    "ad": ("time(6)", "'-00:00:00.000001'", "'-838:59:58.999999'"),
+    "ae": ("time(1)", "'-100:00:01.5'", "'00:00:00.9'"),
+    "af": ("uuid", "'01234567-89ab-1def-8123-456789abcdef'", "'01932c5e-7d4e-7abc-9def-0123456789ab'"),
+    "ag": ("inet6", "'::ffff:1.2.3.4'", "'1:0:0:4::8'"),
+    "ah": ("inet4", "'255.255.255.255'", "'0.0.0.0'"),
+    "ai": ("int as (b + 1) virtual", None, None),
+    "aj": ("int as (b + 2) stored", None, None),
+    "ak": ("int invisible", "1", "2"),
+    "al": ("inet6", "'fe80::1:0:0:1'", "'::1'"),
+    "am": ("inet6", "'1::'", "'::'"),
+}
+"""Types whose values are in a row as the server prints them; two values of each."""
+OTHERS = {
+    "ba": ("binary(5)", "0x0102", "0x0000000000"),
+    "bb": ("varbinary(300)", "repeat(0x00, 300)", "''"),
+    "bc": ("blob", "repeat('x', 1000)", "''"),
+    "bd": ("bit(1)", "1", "0"),
+    "be": ("bit(64)", "b'101'", "18446744073709551615"),
+    "bf": ("geometry", "point(1, 2)", "st_geomfromtext('linestring(0 0, 1 1)')"),
+    "bg": ("timestamp", "'2038-01-19 03:14:07'", "'1970-01-01 00:00:01'"),
+    "bh": ("timestamp(6)", "'2024-01-02 03:04:05.000001'", "'0000-00-00 00:00:00'"),
+    "bi": ("float", "-3.4028235e38", "0.1"),
+    "bj": ("double", "1.7976931348623157e308", "0.1"),
+    "bk": ("int unsigned zerofill", "4", "4294967295"),
+}
+AS_TEXT = {
+    "ba": "\\x0102000000", "bb": "\\x" + "00" * 300, "bc": "\\x" + "78" * 1000, "bd": "1", "be": f"{5:064b}",
+    "bf": "\\x000000000101000000000000000000f03f0000000000000040", "bg": "2038-01-19 03:14:07+00",
+    "bh": "2024-01-02 03:04:05.000001+00", "bi": -3.4028234663852886e38, "bj": 1.7976931348623157e308, "bk": "4",
+}  # fmt: skip
+
+
+def comparable(row):
+    return {name: float(value) if name in ("bi", "bj") and value is not None else value for name, value in row.items()}
+
+
+def test_every_type_has_the_same_text_from_table_and_log_and_that_of_the_server(database, spooled):
+    columns = {**TYPES, **OTHERS}
+    given = [name for name, (_, first, _) in columns.items() if first is not None]
+    database(
+        f"create table t (k int primary key, {', '.join(f'{name} {one[0]} null' if one[1] else f'{name} {one[0]}' for name, one in columns.items())})"
+    )
+
+    def fill():
+        values = [", ".join(columns[name][at] for name in given) for at in (1, 2)] + [", ".join(["null"] * len(given))]
+        database(
+            "set sql_mode = '', time_zone = '+00:00'; "
+            + "".join(
+                f"insert into t (k, {', '.join(given)}) values ({number}, {row}); " for number, row in enumerate(values)
+            )
+        )
+
+    fill()
+    spooled.catch_up()
+    there = [line["new"] for _, line in spooled.lines()]
+    database("delete from t")
+    fill()
+    spooled.catch_up()
+    images = [(line["action"], line.get("new") or line["old"]) for _, line in spooled.lines()][3:]
+    assert [action for action, _ in images] == [*"DDDIII"]
+    for number, row in enumerate(there):
+        for at in (number, number + 3):  # from the log: deleted, and inserted
+            assert comparable(images[at][1]) == comparable(row)
+        printed = database(
+            f"select json_array({', '.join(f'concat({name})' for name in TYPES)}) from t where k = {number}"
+        )
+        assert [row[name] for name in TYPES] == json.loads(printed)
+    assert {name: comparable(there[0])[name] for name in OTHERS} == AS_TEXT
+
+
+CHARSETS = "big5 dec8 cp850 hp8 koi8r latin1 latin2 swe7 ascii cp1250 hebrew tis620 greek armscii8 cp866 keybcs2 macce macroman cp852 latin7 cp1251 cp1256 cp1257 geostd8 utf8mb3"
+
+
+def test_each_character_set_is_read_as_the_server_does_or_its_tables_are_left_out(database, spooled):
+    there = [one for one in CHARSETS.split() if one != "big5"]
+    database(
+        f"create table t (k int primary key, {', '.join(f'{one} varchar(300) character set {one}' for one in there)})"
+    )
+    database("create table b (k int primary key, v varchar(10) character set big5)")
+    octets = "".join(f"{byte:02x}" for byte in range(1, 256))
+    spooled.catch_up()
+    mapped = ", ".join(f"_{one} 0x{octets if one not in ('ascii', 'utf8mb3') else '61'}" for one in there)
+    database(f"set sql_mode = ''; insert into t values (1, {mapped}); insert into b values (1, 'x')")
+    spooled.catch_up()
+    [(_, line)] = spooled.lines()
+    for one in there:
+        expected = database(f"select json_array(convert({one} using utf8mb4)) from t")
+        assert [line["new"][one]] == json.loads(expected), one
+    source = MariaDb(MariaDbLocation(**{"class": "mariadb", "address": spooled.address})).defines()
+    assert [*source.left_out.values()] == [
+        "has the column v in the character set big5, which is not read: convert it to utf8mb4"
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_i9_whatever_is_broken_off_each_change_is_in_the_spool_once(seed, database, spooled, monkeypatch):
+    """A crash before or after a segment is written or sealed, or a place recorded; in snapshots, too."""
+    draw = random.Random(seed)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 2_000)
+    monkeypatch.setattr(snapshot, "_FRAME_BYTES", 20_000)
+    monkeypatch.setattr(streams, "_CONFIRM_S", 0.0)
+    database("create table a(k int primary key, v text); create table b(k int primary key, v text)")
+    for table in "ab":
+        database(f"insert into {table} select seq, repeat('x', seq % 50) from seq_1_to_8000")
+    crashing = [True]
+    for owner, name, chance in ((Writer, "write", 0.04), (Writer, "seal", 0.04), (streams.Stream, "_confirm", 0.1)):
+        monkeypatch.setattr(owner, name, fragile(getattr(owner, name), chance, draw, crashing))
+    crashes = 0
+
+    def catch_up():
+        nonlocal crashes
+        for _ in range(300):
+            try:
+                spooled.catch_up()
+            except Crash:  # in a snapshot, rows that are there already are deleted before it is read again
+                crashes += 1
+                database(f"delete from a where k < {crashes * 200}; update b set v = 'after {crashes}' where k < 50")
+            except SourceAway:
+                time.sleep(0.1)
+            else:
+                return
+        raise AssertionError(f"{crashes} crashes, and no end")
+
+    catch_up()
+    for number in range(6):
+        first = 50_000 + number * 1000
+        database(
+            f"begin; insert into a select seq, 'new' from seq_{first}_to_{first + 500}; "
+            f"update b set v = 'v{number}' where k between {number * 100} and {number * 100 + 99}; commit; "
+            f"delete from a where k = {first + 1}; update b set k = -k where k = {number + 1}; begin; delete from b; rollback"
+        )
+        if number == 3:
+            database(
+                "truncate a; create table c(k int primary key, v text); insert into c select seq, 'c' from seq_1_to_3000"
+            )
+        catch_up()
+        if number == 3:
+            database("delete from c where k < 10")
+    crashing[0] = False
+    spooled.catch_up()
+    lines = list(spooled.lines())
+    assert crashes > 3
+    positions = [position for position, _ in lines]
+    assert positions == sorted(set(positions)), "twice, or out of order"
+    marks = transactions(spooled.directory)
+    assert marks == sorted(set(marks)), "a transaction begins twice"
+    made = rebuilt(lines)
+    for table in "abc":
+        assert made[table] == rows(database, table)
+
+
+def test_definitions_that_change_between_changes_are_those_of_their_time(database, spooled):
+    """Renamed and exchanged columns have equal types: only the log says which is which."""
+    database("create table t (k int primary key, a varchar(10), b varchar(10))")
+    spooled.catch_up()
+    database(
+        "insert into t values (1, 'a1', 'b1'); alter table t rename column a to x, rename column b to a;"
+        "insert into t values (2, 'x2', 'a2'); alter table t drop column x, add column y int first; insert into t values (3, 3, 'a3');"
+        "alter table t modify k bigint; insert into t values (null, 1099511627776, null)"
+    )
+    spooled.catch_up()
+    assert [new for _, _, new in spooled.changes()] == [
+        {"k": "1", "a": "a1", "b": "b1"},
+        {"k": "2", "x": "x2", "a": "a2"},
+        {"y": "3", "k": "3", "a": "a3"},
+        {"y": None, "k": "1099511627776", "a": None},
+    ]
+
+
+def test_a_table_that_is_dropped_or_takes_the_place_of_another_is_read_anew(database, spooled):
+    database("create table t (k int primary key, v text); insert into t values (1, 'old')")
+    spooled.catch_up()
+    database(
+        "drop table t; create table t (k int primary key, v text); insert into t values (2, 'new'); "
+        "create table ghost (k int primary key, v text, w int default 7); insert into ghost (k, v) select k, v from t"
+    )
+    spooled.catch_up(exclude=["ghost", "was"])
+    database("rename table t to was, ghost to t; insert into t values (3, 'x', 1); delete from t where k = 2")
+    spooled.catch_up(exclude=["ghost", "was"])
+    made = rebuilt(spooled.lines())
+    assert {key: row.get("w") for key, row in made["t"].items()} == {"1": None, "3": "1"}
+
+
+def test_rolled_back_parts_and_transactions_of_other_tables_leave_nothing(database, spooled):
+    database("create table t (k int primary key, v text); create table other (k int primary key)")
+    spooled.catch_up(tables=["t"])
+    segments = len(sealed_in(spooled.directory))
+    for number in range(20):
+        database(f"insert into other values ({number})")
+    spooled.catch_up(tables=["t"])
+    assert len(sealed_in(spooled.directory)) == segments, "transactions without our changes make no segments"
+    database(
+        "begin; insert into t values (1, 'a'); savepoint s; insert into t values (2, 'b'); rollback to savepoint s; "
+        "insert into other values (100); insert into t values (3, 'c'); commit"
+    )
+    spooled.catch_up(tables=["t"])
+    assert [new["k"] for _, _, new in spooled.changes() if new] == ["1", "3"]
+
+
+def test_compressed_events_are_read(server, database, spooled):
+    database("create table t (k int primary key, v text)")
+    spooled.catch_up()
+    server.sql("set global log_bin_compress = on, global log_bin_compress_min_len = 10")
+    try:
+        database(
+            "insert into t select seq, repeat('long ', 100) from seq_1_to_50; update t set v = repeat('x', 1000) where k < 3; alter table t add column n int; delete from t where k = 1"
+        )
+    finally:
+        server.sql("set global log_bin_compress = off")
+    spooled.catch_up()
+    assert [action for action, _, _ in spooled.changes()] == [*"I" * 50, *"UUD"]
+
+
+def test_rows_of_many_megabytes_are_whole(server, database, spooled):
+    server.sql("set global max_allowed_packet = 67108864")
+    database("create table t (k int primary key, v longtext)")
+    spooled.catch_up()
+    database("insert into t values (1, repeat('abcdefgh', 2500000))")
+    spooled.catch_up()
+    [(_, _, new)] = spooled.changes()
+    assert new["v"] == "abcdefgh" * 2_500_000
+    other = Spooled(server, spooled.state / "other", spooled.address.rpartition("/")[2])
+    other.catch_up()
+    [(_, _, new)] = other.changes()
+    assert new["v"] == "abcdefgh" * 2_500_000
+
+
+REFUSED = {
+    "set session binlog_format = 'STATEMENT'; insert into t (k) values (1)": "changes are in the log as a statement",
+    "xa start 'x'; insert into t (k) values (1); xa end 'x'; xa prepare 'x'": "prepares an XA transaction",
+    "set session binlog_row_image = 'MINIMAL'; insert into t (k) values (1)": "does not have all columns of its rows",
+    "alter table p truncate partition p0": "rows of partitions are gone or came without events",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_the_log_does_not_have_as_rows_is_refused(sql, server, database, spooled):
+    database("create table t (k int primary key, v int default 1)")
+    database("create table p (k int primary key) partition by range (k) (partition p0 values less than (10))")
+    spooled.catch_up()
+    database(sql)
+    try:
+        with pytest.raises(EnvironmentFault, match=REFUSED[sql]) as raised:
+            spooled.catch_up()
+    finally:
+        if "xa" in sql:
+            server.sql("xa rollback 'x'")
+    assert "integrator forget" in str(raised.value)
+
+
+@contextlib.contextmanager
+def set_global(server, name, value, back):
+    server.sql(f"set global {name} = {value}")
+    try:
+        yield
+    finally:
+        server.sql(f"set global {name} = {back}")
+
+
+def test_names_of_columns_are_asked_for_where_our_user_may(server, database, spooled):
+    database("create table t (k int primary key)")
+    with set_global(server, "binlog_row_metadata", "MINIMAL", "'FULL'"):
+        with capture_logs() as logged:
+            spooled.catch_up()
+        assert settings.METADATA in logged[0]["event"]
+        assert "FULL" in server.sql("select @@global.binlog_row_metadata")
+
+
+def test_names_that_are_gone_after_a_restart_are_an_error_unless_they_are_known(server, database, spooled, monkeypatch):
+    database("create table t (k int primary key, v int)")
+    spooled.catch_up()
+    monkeypatch.setattr(settings, "with_names", lambda _session: False)
+    monkeypatch.setattr(settings, "has_names", lambda _session: True)
+    database("insert into t values (1, 1)")
+    with set_global(server, "binlog_row_metadata", "'MINIMAL'", "'FULL'"):
+        database("insert into t values (2, 2)")
+    spooled.catch_up()
+    assert [new["k"] for _, _, new in spooled.changes()] == ["1", "2"]
+    with set_global(server, "binlog_row_metadata", "'MINIMAL'", "'FULL'"):
+        database("alter table t add column w int; insert into t values (3, 3, 3)")
+    with pytest.raises(EnvironmentFault, match="its columns have no names in the log"):
+        spooled.catch_up()
+
+
+SETTINGS = [
+    ("binlog_format", "'MIXED'", "'ROW'", "binlog_format is MIXED"),
+    ("binlog_row_image", "'MINIMAL'", "'FULL'", "binlog_row_image is MINIMAL"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "back", "reason"), SETTINGS, ids=[one[0] for one in SETTINGS])
+def test_settings_under_which_changes_would_be_lost_are_refused(name, value, back, reason, server, database, spooled):
+    with set_global(server, name, value, back), pytest.raises(EnvironmentFault, match=reason):
+        spooled.catch_up()
+
+
+def test_a_user_without_rights_is_told_what_to_run(server, database, spooled, name):
+    database(
+        f"create table t (k int primary key); create user {name}@'%' identified by 'x'; grant select on {name}.* to {name}@'%'"
+    )
+    address = spooled.address.replace("cdc:cdc@", f"{name}:x@")
+    source = MariaDb(MariaDbLocation(**{"class": "mariadb", "address": address}))
+    assert any(
+        "grant replication slave, binlog monitor on *.*" in text.lower() or "grant binlog monitor" in text
+        for _, text in source.reach("")
+    )
+    database(f"grant replication slave, binlog monitor on *.* to {name}@'%'")
+    assert [*source.reach("")] == []
+    spooled.address = address
+    spooled.catch_up()
+    database(f"drop user {name}@'%'")
+
+
+def test_tables_that_cannot_be_followed_are_left_out_with_the_reason(database, spooled):
+    database(
+        "create table good (k int primary key); create table m (k int primary key) engine = MyISAM; "
+        "create table h (k int primary key) with system versioning; create table z (k int primary key, v text compressed); "
+        "create table parent (k int primary key); "
+        "create table child (k int primary key, p int, foreign key (p) references parent (k) on delete cascade)"
+    )
+    source = MariaDb(MariaDbLocation(**{"class": "mariadb", "address": spooled.address})).defines()
+    assert sorted(one.name for one in source.tables()) == ["child", "good", "parent"]
+    notes = "\n".join(source.notes())
+    assert "is of the engine MyISAM" in notes
+    assert "is system-versioned" in notes
+    assert "has the compressed column v" in notes
+    assert "in no log of MariaDB" in notes
+    database("insert into parent values (1); insert into child values (1, 1)")
+    spooled.catch_up()
+    database("delete from parent")  # what the note says: the child's row goes without an event
+    spooled.catch_up()
+    assert [(line["action"], line["table"]) for _, line in spooled.lines()][-1] == ("D", "parent")
+    assert database("select count(*) from child").strip() == "0"
+
+
+def test_a_log_that_was_removed_or_reset_is_an_error(name):
+    with mariadb.cluster("binlog_row_metadata = FULL") as own:
+        own.sql(f"create database {name}")
+        own.sql("create table t (k int primary key)", name)
+        import pathlib
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as directory:
+            spooled = Spooled(own, pathlib.Path(directory), name)
+            spooled.catch_up()
+            own.sql("flush binary logs; insert into t values (1); flush binary logs; insert into t values (2)", name)
+            own.sql("purge binary logs to 'binlog.000003'")
+            with pytest.raises(
+                EnvironmentFault, match=r"the log cannot be read from binlog\.000001.*integrator forget"
+            ):
+                spooled.catch_up()
+            again = Spooled(own, pathlib.Path(directory) / "again", name)
+            again.catch_up()
+            time.sleep(1.1)  # files are told apart by the second in which they began
+            own.sql("reset master; flush binary logs; flush binary logs")
+            for number in range(200):
+                own.sql(f"insert into t values ({number + 10})", name)
+            with pytest.raises(EnvironmentFault, match=r"was reset|the log cannot be read"):
+                again.catch_up()
+
+
+def test_a_server_that_is_away_is_tried_again_and_how_far_it_is_is_shown(server, database, spooled):
+    database("create table t (k int primary key)")
+    source = MariaDb(MariaDbLocation(**{"class": "mariadb", "address": spooled.address}), state=spooled.state)
+    assert source.server_log() is None
+    spool = Spool(spooled.directory, framing=FRAMES)
+    capture = spooled.capture(spool)
+    capture.start()
+    try:
+        until(lambda: source.server_log() is not None)
+        database("insert into t values (1)")
+        until(lambda: [*spooled.lines()])
+        server.sql(
+            "".join(
+                f"kill {one};"
+                for one in server.sql(
+                    "select id from information_schema.processlist where command = 'Binlog Dump'"
+                ).split()
+            )
+        )
+        database("insert into t values (2)")
+        until(lambda: len([*spooled.lines()]) == 2)
+        until(lambda: source.server_log().behind_bytes == 0)
+    finally:
+        capture.close()
+        spool.close()
+    database("insert into t values (3)")
+    log = source.server_log()
+    assert log.behind_bytes > 0
+    assert log.kept_bytes >= log.behind_bytes
+    assert capture.failure is None
