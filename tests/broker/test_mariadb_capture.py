@@ -157,7 +157,7 @@ def test_every_type_is_the_same_from_table_and_log(
     if form == "connect-json":
         row = json.loads(values[0])["payload"]
         assert (row["a"], row["b"], row["d"], row["i"], row["s"], row["x"]) == (
-            255, 1, "18446744073709551615", "-12345678901234567890.0123456789", 2024, "x,y",
+            255, 1, -(1 << 63), 2024, "x,y", 1704164645678,
         )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def test_one_command_captures_a_database(server, database, broker, tmp_path, nam
     assert f"{name}.orders (2 columns; id) to {name}.orders" in done.stdout
     assert f":{mariadb.PASSWORD}@" not in (tmp_path / "state" / f"{name[:12]}.yaml").read_text()
     [(_, rows)] = rows_of(broker, f"{name}.orders").items()
-    assert [row["payload"]["item"] for row in rows] == ["chair", "desk"]
+    assert sorted(row["payload"]["item"] for row in rows) == ["chair", "desk"]
 
 
 def test_a_daemon_captures_and_shows_how_far_it_is(server, database, broker, channel, name):

@@ -1,6 +1,6 @@
-"""A PostgreSQL that is captured under load, while everything around it is killed, frozen, cut and changed.
+"""A database that is captured under load, while everything around it is killed, frozen, cut and changed.
 
-    python -m tests.faults.capture_campaign [--rounds 200] [--seed 1] [--delivery exactly_once]
+    python -m tests.faults.capture_campaign [--rounds 200] [--seed 1] [--delivery exactly_once] [--product mariadb]
 
 A round: inserts, updates, updates of keys, deletes, truncates, rollbacks and, now and then, a new column or a new
 table; meanwhile our process (with or without its JVM and workers), the database or the broker is killed by signal 9,
@@ -21,31 +21,90 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import psycopg2
+import pymysql
 
-from tests.parts import brokers, kafka_io, postgres
+from tests.parts import brokers, kafka_io, mariadb, postgres
 from tests.parts.daemon import Daemon
 from tests.parts.waiting import PATIENCE_S, until
 
-SETTINGS = "fsync = on\nsynchronous_commit = on\nfull_page_writes = on\nwal_sender_timeout = 5s\n"
+POSTGRES = "fsync = on\nsynchronous_commit = on\nfull_page_writes = on\nwal_sender_timeout = 5s\n"
 ROWS = 200
 _SETTLED_S = 60.0
+_AWAY = (psycopg2.Error, pymysql.MySQLError, OSError)
 FAULTS = ("kill", "kill all", "database", "broker", "freeze", "cut", "column", "table")
+
+
+MARIADB = "binlog_row_metadata = FULL\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nmax_binlog_size = 1M\n"
+"""Files of the log are small, so that it goes on in others in each round."""
+DATABASE = "shop"
+
+
+class AtPostgres:
+    """What a campaign does at a PostgreSQL."""
+
+    class_ = "postgres"
+    text, most_words = "text", 3000
+    cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'integrator%'"
+    numbers = "select g, '{text}', 0 from generate_series({first}, {last}) g"
+    upsert = "on conflict (id) do update set n = excluded.n"
+
+    def __init__(self, server: postgres.Postgres) -> None:
+        self.server, self.address = server, server.dsn
+
+    def sql(self, text: str) -> str:
+        return self.server.psql(text)
+
+    def connect(self) -> Any:
+        return psycopg2.connect(self.address)
+
+    def rows(self, table: str) -> list[dict]:
+        return [json.loads(line) for line in self.sql(f"select row_to_json(t) from {table} t").splitlines()]
+
+
+class AtMariaDb:
+    """What a campaign does at a MariaDB."""
+
+    class_ = "mariadb"
+    text, most_words = "longtext", 200
+    cut = "begin not atomic for one in (select id from information_schema.processlist where command = 'Binlog Dump') do kill one.id; end for; end"
+    numbers = "select seq, '{text}', 0 from seq_{first}_to_{last}"
+    upsert = "on duplicate key update n = values(n)"
+
+    def __init__(self, server: mariadb.MariaDb) -> None:
+        self.server, self.address = server, server.address(DATABASE)
+        server.sql(f"create database {DATABASE}")
+
+    def sql(self, text: str) -> str:
+        return self.server.sql(text, DATABASE)
+
+    def connect(self) -> Any:
+        own = self.server
+        return pymysql.connect(host=own.host, port=own.port, user=own.user, password=own.password, database=DATABASE)
+
+    def rows(self, table: str) -> list[dict]:
+        with contextlib.closing(self.connect()) as connection, connection.cursor(pymysql.cursors.DictCursor) as cursor:
+            cursor.execute(f"select * from {table}")
+            return list(cursor.fetchall())
+
+
+Database = AtPostgres | AtMariaDb
 
 
 class Load(threading.Thread):
     """Changes tables until it is ended; the database may be away meanwhile."""
 
-    def __init__(self, address: str, seed: int, tables: list[str]) -> None:
+    def __init__(self, database: Database, seed: int, tables: list[str]) -> None:
         super().__init__(daemon=True)
-        self._address, self._draw, self.tables = address, random.Random(seed), tables
+        self._database, self._draw, self.tables = database, random.Random(seed), tables
         self.ending = threading.Event()
         self.statements = 0
 
     def run(self) -> None:
         while not self.ending.is_set():
-            with contextlib.suppress(psycopg2.Error), contextlib.closing(psycopg2.connect(self._address)) as connection:
+            with contextlib.suppress(*_AWAY), contextlib.closing(self._database.connect()) as connection:
                 while not self.ending.is_set():
                     self._transaction(connection)
             self.ending.wait(0.2)
@@ -63,16 +122,18 @@ class Load(threading.Thread):
 
     def _statement(self, table: str) -> str:
         draw = self._draw
-        one, other, text = draw.randrange(ROWS), draw.randrange(ROWS), "long " * draw.choice((1, 1, 1, 3000))
+        one, other, text = (
+            draw.randrange(ROWS),
+            draw.randrange(ROWS),
+            "long " * draw.choice((1, 1, 1, self._database.most_words)),
+        )
         what = draw.random()
         if what < 0.4:
-            return (
-                f"insert into {table} values ({one}, '{text}', {other}) on conflict (id) do update set n = excluded.n"
-            )
+            return f"insert into {table} (id, v, n) values ({one}, '{text}', {other}) {self._database.upsert}"
         if what < 0.7:
             return f"update {table} set n = {other} where id = {one}"
         if what < 0.8:
-            return f"update {table} set id = {other} where id = {one} and not exists (select from {table} where id = {other})"
+            return f"update {table} set id = -{other + ROWS} where id = {one} and n <> {other}"
         if what < 0.99:
             return f"delete from {table} where id = {one}"
         return f"truncate {table}"
@@ -81,15 +142,13 @@ class Load(threading.Thread):
 class Campaign:
     """A database, a broker, and the process that captures."""
 
-    def __init__(
-        self, directory: Path, server: postgres.Postgres, broker: brokers.KraftBroker, seed: int, delivery: str
-    ):
-        self.server, self.broker, self.delivery = server, broker, delivery
+    def __init__(self, directory: Path, database: Database, broker: brokers.KraftBroker, seed: int, delivery: str):
+        self.database, self.broker, self.delivery = database, broker, delivery
         self.draw, self.seed = random.Random(seed), seed
         self.tables, self.counted = ["t0", "t1"], Counter[str]()
         for table in self.tables:
             self._create(table)
-        server.psql("insert into t0 select g, 'first ' || g, 0 from generate_series(0, 150) g")
+        database.sql(f"insert into t0 {database.numbers.format(text='first', first=0, last=150)}")
         self.channel = directory / "channel.yaml"
         self.channel.write_text(
             f"""
@@ -98,7 +157,7 @@ state: {directory}/state
 delivery: {delivery}
 restart: {{timeout_seconds: -1, first_seconds: 0.5, most_seconds: 2}}
 locations:
-  src: {{class: postgres, address: "{server.dsn}"}}
+  src: {{class: {database.class_}, address: "{database.address}"}}
   kaf: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], Kafka_Default_Topic: "{{hvr_tbl_name}}", Create_Topics: {{Partitions: 3, Replication_Factor: 1}}}}
 actions:
   - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
@@ -109,11 +168,11 @@ actions:
         self.daemon = Daemon(self.channel)
 
     def _create(self, table: str) -> None:
-        self.server.psql(f"create table {table}(id int primary key, v text, n int)")
+        self.database.sql(f"create table {table}(id int primary key, v {self.database.text}, n int)")
 
     def round(self, number: int) -> None:
         """Raises AssertionError where the topics are not the tables."""
-        load = Load(self.server.dsn, self.seed * 1000 + number, list(self.tables))
+        load = Load(self.database, self.seed * 1000 + number, list(self.tables))
         load.start()
         faults = [self.draw.choice(FAULTS) for _ in range(self.draw.choice((1, 2, 2, 3)))]
         for fault in faults:
@@ -124,7 +183,7 @@ actions:
         load.ending.set()
         load.join()
         for table in self.tables:
-            self.server.psql(f"insert into {table} values ({-number - 1}, 'mark', 0)")
+            self.database.sql(f"insert into {table} (id, v, n) values ({_mark(number)}, 'mark', 0)")
         until(
             lambda: self._arrived(number),
             lambda: f"{faults}: not all came: " + "\n".join(self.daemon.lines[-12:]),
@@ -142,8 +201,8 @@ actions:
                 time.sleep(self.draw.uniform(0, 1))
                 self.daemon = Daemon(self.channel)
             case "database":
-                self.server.crash()
-                self.server.start()
+                self.database.server.crash()
+                self.database.server.start()
             case "broker":
                 self.broker.stop()
                 self.broker.start()
@@ -152,17 +211,15 @@ actions:
                 time.sleep(self.draw.uniform(1, 8))
                 os.kill(self.daemon.pid, signal.SIGCONT)
             case "cut":
-                self.server.psql(
-                    "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'integrator%'"
-                )
+                self.database.sql(self.database.cut)
             case "column":
                 table = self.draw.choice(self.tables)
                 column = f"c{self.counted['column']}"
-                self.server.psql(f"alter table {table} add column {column} int default 7")
+                self.database.sql(f"alter table {table} add column {column} int default 7")
             case "table" if len(self.tables) < 8:
                 table = f"t{len(self.tables)}"
                 self._create(table)
-                self.server.psql(f"insert into {table} select g, 'of {table}', 0 from generate_series(0, 50) g")
+                self.database.sql(f"insert into {table} {self.database.numbers.format(text=table, first=0, last=50)}")
                 self.tables.append(table)
                 load.tables.append(table)
 
@@ -174,7 +231,7 @@ actions:
     def _arrived(self, number: int) -> bool:
         if not self.daemon.running:
             self.daemon = Daemon(self.channel)
-        return all(any(row["id"] == -number - 1 for row in self._messages(table)) for table in self.tables)
+        return all(any(row["id"] == _mark(number) for row in self._messages(table)) for table in self.tables)
 
     def _differences(self, wrong: list[str]) -> list[str]:
         """What is not as in the tables; partitions of the last cycle may be committed one after another."""
@@ -185,11 +242,15 @@ actions:
                 twice = [seq for seq, count in Counter(row["seq"] for row in rows).items() if count > 1]
                 assert not twice, f"{table}: twice: {twice[:3]}"
             made = rebuilt(rows)
-            lines = self.server.psql(f"select row_to_json(t) from {table} t").splitlines()
-            wanted = {row["id"]: row for row in map(json.loads, lines)}
+            wanted = {row["id"]: row for row in self.database.rows(table)}
             keys = [key for key in made.keys() | wanted.keys() if not _same(made.get(key), wanted.get(key))]
             wrong += [f"{table}: {key}: {made.get(key)}, and in the table {wanted.get(key)}" for key in keys[:2]]
         return wrong
+
+
+def _mark(number: int) -> int:
+    """The key of the row that is written at the end of a round."""
+    return -1_000_000 - number
 
 
 def _same(made: dict | None, wanted: dict | None) -> bool:
@@ -216,15 +277,21 @@ def rebuilt(rows: list[dict]) -> dict[int, dict]:
     return made
 
 
-def run(directory: Path, rounds: int, seed: int, delivery: str, first: int = 0) -> Counter[str]:
+def run(
+    directory: Path, rounds: int, seed: int, delivery: str, first: int = 0, product: str = "postgres"
+) -> Counter[str]:
     """Have rounds. Returns what was counted; raises AssertionError where one ends wrongly."""
     kafka = brokers.libraries()
     assert kafka is not None
     (directory / "kafka").mkdir()
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(brokers.KraftBroker(kafka, directory / "kafka"))
-        server = stack.enter_context(postgres.cluster(SETTINGS))
-        campaign = Campaign(directory, server, broker, seed, delivery)
+        database: Database = (
+            AtMariaDb(stack.enter_context(mariadb.cluster(MARIADB)))
+            if product == "mariadb"
+            else AtPostgres(stack.enter_context(postgres.cluster(POSTGRES)))
+        )
+        campaign = Campaign(directory, database, broker, seed, delivery)
         try:
             campaign.daemon.wait_for("capture begins")
             for number in range(first, first + rounds):
@@ -239,9 +306,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--delivery", default="exactly_once")
+    parser.add_argument("--product", choices=("postgres", "mariadb"), default="postgres")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="capture-") as name:
-        print(dict(run(Path(name), options.rounds, options.seed, options.delivery)))
+        print(dict(run(Path(name), options.rounds, options.seed, options.delivery, product=options.product)))
 
 
 if __name__ == "__main__":

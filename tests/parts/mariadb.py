@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.parts.brokers import free_port
@@ -36,7 +36,7 @@ performance_schema = OFF
 default_time_zone = +00:00
 character_set_server = utf8mb4
 """
-ACCOUNT = f"""create user {USER}@'%' identified by '{PASSWORD}';
+ACCOUNT = f"""create user if not exists {USER}@'%' identified by '{PASSWORD}';
 grant all privileges on *.* to {USER}@'%' with grant option;
 """
 """All privileges: REPLICATION SLAVE, REPLICATION CLIENT and BINLOG MONITOR are among them."""
@@ -52,6 +52,19 @@ class MariaDb:
     dumper: str
     user: str = USER
     password: str = PASSWORD
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    begin: Callable[[], subprocess.Popen[bytes]] | None = None
+
+    def crash(self) -> None:
+        """Kill the server by signal 9."""
+        process = self.processes.pop()
+        process.kill()
+        process.wait()
+
+    def start(self) -> None:
+        """Start it again, and wait until it answers."""
+        assert self.begin is not None
+        self.processes.append(self.begin())
 
     def address(self, database: str) -> str:
         """The address of a database, as locations have it."""
@@ -128,14 +141,20 @@ def cluster(settings: str = "") -> Iterator[MariaDb]:
         process = _started([*install, "--auth-root-authentication-method=normal"], directory, owner)
         if process.wait():
             raise RuntimeError(f"mariadb-install-db failed: {log.read_text(errors='replace')[-4000:]}")
-        process = _started([found["mariadbd"], f"--defaults-file={directory}/my.cnf"], directory, owner)
-        try:
-            server = MariaDb(HOST, port, found["mariadb"], found["mariadb-dump"])
+
+        def begin() -> subprocess.Popen[bytes]:
+            process = _started([found["mariadbd"], f"--defaults-file={directory}/my.cnf"], directory, owner)
             _until_ready(server, process, log)
+            return process
+
+        server = MariaDb(HOST, port, found["mariadb"], found["mariadb-dump"], begin=begin)
+        try:
+            server.start()
             yield server
         finally:
-            process.kill()
-            process.wait()
+            for process in server.processes:
+                process.kill()
+                process.wait()
 
 
 def _unprivileged() -> pwd.struct_passwd | None:

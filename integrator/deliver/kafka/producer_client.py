@@ -7,9 +7,10 @@ Python does for them. Functions and structures: see `rdkafka_h`.
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ from integrator.librdkafka.client import PRODUCER, Client
 from integrator.librdkafka.rdkafka_h import Records, Reported, library
 
 _AGAIN_S = 0.1
+_GRACE_S = 10.0
+"""How long after its time a call may return."""
+_STUCK: list[ProducerClient] = []
+"""Clients in whose calls threads wait for ever. They cannot be ended, and what C may call is kept."""
 _TIMED_OUT = KafkaError._MSG_TIMED_OUT  # noqa: SLF001
 _PURGED = frozenset((KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT))  # noqa: SLF001
 _ANY = -1
@@ -50,6 +55,7 @@ class ProducerClient(Client):
         noticed: is called with each error, and its code if it is fatal, else 0.
         """
         self._failed, self._callback = failed, Reported(self._reported)  # C does not keep it alive
+        self._is_stuck = False
         self._produce = ctypes.cast(library().rd_kafka_produceva, ctypes.c_void_p).value or 0
         super().__init__(
             PRODUCER,
@@ -67,6 +73,13 @@ class ProducerClient(Client):
         self.library.rd_kafka_flush(self.handle, round(timeout_s * 1000))
         self.raise_noticed()
         return len(self)
+
+    def close(self) -> None:
+        """End the client. What is on its way is lost."""
+        if self._is_stuck:
+            _STUCK.append(self)
+        else:
+            super().close()
 
     def purge(self) -> None:
         """Throw away what is on its way; each message is reported as one whose time is over.
@@ -127,19 +140,40 @@ class ProducerClient(Client):
             partition.offset, partition.metadata, partition.metadata_size = offset, memory, len(text)
             return self._called("rd_kafka_send_offsets_to_transaction", timeout_s, offsets, of_group)
         finally:
-            library.rd_kafka_consumer_group_metadata_destroy(of_group)
-            library.rd_kafka_topic_partition_list_destroy(offsets)
+            if not self._is_stuck:
+                library.rd_kafka_consumer_group_metadata_destroy(of_group)
+                library.rd_kafka_topic_partition_list_destroy(offsets)
 
     def _called(self, name: str, timeout_s: float, *arguments: Any) -> str:
         """Call a function that takes a timeout, again after a retriable failure; return why it failed, if so."""
         deadline = time.monotonic() + timeout_s
         while True:
             left = max(deadline - time.monotonic(), 0.1)
-            reason, retriable = self.reason(getattr(self.library, name)(self.handle, *arguments, round(left * 1000)))
+            returned = self._waited(name, left, arguments)
+            if not returned:
+                return f"{name} does not return: a broker went while it waited (librdkafka#5456, #5511)"
+            reason, retriable = self.reason(returned[0])
             self.poll(0)  # hears what went wrong
             if not reason or not retriable or time.monotonic() >= deadline:
                 return reason
             time.sleep(_AGAIN_S)
+
+    def _waited(self, name: str, timeout_s: float, arguments: Sequence[Any]) -> list[Any]:
+        """Return what a call returns, if it does so not long after its time: it may wait for ever, whatever its timeout.
+
+        The client is lost then, and the next producer of its transactional id fences it.
+        """
+        found: list[Any] = []
+        if self._is_stuck:
+            return found
+        function = getattr(self.library, name)
+        called = threading.Thread(
+            target=lambda: found.append(function(self.handle, *arguments, round(timeout_s * 1000))), daemon=True
+        )
+        called.start()
+        called.join(timeout_s + _GRACE_S)
+        self._is_stuck = called.is_alive()
+        return found
 
     def _reported(self, _handle: int, record: Any, _opaque: int) -> None:
         try:
