@@ -47,7 +47,6 @@ class AtPostgres:
 
     class_ = "postgres"
     text, most_words = "text", 3000
-    cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'integrator%'"
     numbers = "select g, '{text}', 0 from generate_series({first}, {last}) g"
     upsert = "on conflict (id) do update set n = excluded.n"
 
@@ -60,6 +59,9 @@ class AtPostgres:
     def connect(self) -> Any:
         return psycopg2.connect(self.address)
 
+    def cut(self) -> None:
+        self.sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'integrator%'")
+
     def rows(self, table: str) -> list[dict]:
         return [json.loads(line) for line in self.sql(f"select row_to_json(t) from {table} t").splitlines()]
 
@@ -69,7 +71,6 @@ class AtMariaDb:
 
     class_ = "mariadb"
     text, most_words = "longtext", 200
-    cut = "begin not atomic for one in (select id from information_schema.processlist where command = 'Binlog Dump') do kill one.id; end for; end"
     numbers = "select seq, '{text}', 0 from seq_{first}_to_{last}"
     upsert = "on duplicate key update n = values(n)"
 
@@ -83,6 +84,10 @@ class AtMariaDb:
     def connect(self) -> Any:
         own = self.server
         return pymysql.connect(host=own.host, port=own.port, user=own.user, password=own.password, database=DATABASE)
+
+    def cut(self) -> None:
+        for one in self.sql("select id from information_schema.processlist where command = 'Binlog Dump'").split():
+            self.sql(f"kill {one}")
 
     def rows(self, table: str) -> list[dict]:
         with contextlib.closing(self.connect()) as connection, connection.cursor(pymysql.cursors.DictCursor) as cursor:
@@ -211,7 +216,7 @@ actions:
                 time.sleep(self.draw.uniform(1, 8))
                 os.kill(self.daemon.pid, signal.SIGCONT)
             case "cut":
-                self.database.sql(self.database.cut)
+                self.database.cut()
             case "column":
                 table = self.draw.choice(self.tables)
                 column = f"c{self.counted['column']}"

@@ -159,7 +159,7 @@ def test_i9_where_a_stream_stands_is_in_its_last_segment(tmp_path):
         writer = spool.writer("slot")
         writer.write(b"".join(segment.pieces))
         writer.seal()
-        assert frames.standing_in(spool) == standing
+        assert frames.standing_in(spool.path) == standing
     assert standing == frames.Standing(lsn=24, changes=1, is_open=True, end=16)
     again = Spool(tmp_path, framing=frames.FRAMES)
     assert frames.standing_in(again.path) == standing

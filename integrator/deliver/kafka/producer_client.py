@@ -159,7 +159,7 @@ class ProducerClient(Client):
             time.sleep(_AGAIN_S)
 
     def _waited(self, name: str, timeout_s: float, arguments: Sequence[Any]) -> list[Any]:
-        """Return what a call returns, if it does so not long after its time: it may wait for ever, whatever its timeout.
+        """Return what a call returns, if it does so soon after its time: it may wait for ever, whatever its timeout.
 
         The client is lost then, and the next producer of its transactional id fences it.
         """

@@ -70,7 +70,7 @@ def event_of(packet: bytes, *, checksums: bool) -> Event:
     """Return the event of a packet, after its first byte. Raises EnvironmentFault for one that is damaged."""
     seconds, kind, server, size, end, flags = _HEADER.unpack_from(packet, 1)
     if size != len(packet) - 1:
-        raise EnvironmentFault(f"an event of kind {kind} has {len(packet) - 1} bytes, and not {size}: {_DAMAGED}")
+        raise EnvironmentFault(f"an event of kind {kind} is not as long as it says: {_DAMAGED}")
     last = len(packet)
     if checksums or kind == FORMAT:
         last -= CHECKSUM_BYTES

@@ -6,28 +6,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_NAME = r"(?:`(?:[^`]|``)+`|[\w$\u0080-\uffff]+)"
-_TABLE = rf"{_NAME}(?:\s*\.\s*{_NAME})?"
-_COMMENT = re.compile(r"/\*(?!M?!).*?\*/|--[ \t].*?(?:\n|$)|#.*?(?:\n|$)", re.DOTALL)
-_HINT = re.compile(r"/\*M?!\d*|\*/")
-_DROP = re.compile(rf"drop\s+(temporary\s+)?tables?\s+(?:if\s+exists\s+)?({_TABLE}(?:\s*,\s*{_TABLE})*)", re.IGNORECASE)
-_TRUNCATE = re.compile(rf"truncate\s+(?:table\s+)?({_TABLE})", re.IGNORECASE)
-_RENAME = re.compile(r"rename\s+tables?\s+(?:if\s+exists\s+)?(.*)", re.IGNORECASE | re.DOTALL)
-_RENAMED = re.compile(rf"({_TABLE})\s+(?:wait\s+\d+\s+|nowait\s+)?to\s+({_TABLE})", re.IGNORECASE)
-_ALTER = re.compile(
-    rf"alter\s+(?:online\s+)?(?:ignore\s+)?table\s+(?:if\s+exists\s+)?({_TABLE})(.*)", re.IGNORECASE | re.DOTALL
+_TOKEN = re.compile(
+    r"(?P<no>/\*M?!\d*|\*/|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|--[ \t][^\n]*|\#[^\n]*)"
+    r"|(?P<text>'(?:[^'\\]|\\.?)*(?:'|\Z)|\"(?:[^\"\\]|\\.?)*(?:\"|\Z))"
+    r"|(?P<name>`(?:[^`]|``)*(?:`|\Z))|(?P<word>[\w$]+)|(?P<sign>\S)",
+    re.DOTALL,
 )
-_TO = re.compile(rf"\brename\s+(?:to\s+|as\s+)?(?!column\b|key\b|index\b)({_TABLE})", re.IGNORECASE)
-_PARTITIONS = re.compile(r"\b(?:truncate|drop|exchange)\s+partition\b", re.IGNORECASE)
-_DATABASE = re.compile(rf"drop\s+(?:database|schema)\s+(?:if\s+exists\s+)?({_NAME})", re.IGNORECASE)
-_CREATED = re.compile(
-    rf"create\s+or\s+replace\s+(?:temporary\s+)?table\s+(?:if\s+not\s+exists\s+)?({_TABLE})", re.IGNORECASE
-)
-_FIRST = re.compile(r"\s*(\w+)(?:\s+(\w+))?")
+"""Comments, and marks around what is for MariaDB alone, are none. It takes as many steps as a text has letters."""
+_TEXT = "'"
 CHANGES = frozenset(("insert", "update", "delete", "replace", "load", "call", "execute", "with"))
 """First words of statements that change rows."""
 _DEFINES = frozenset(("create", "alter", "drop", "rename", "truncate"))
-_OF_TABLES = re.compile(r"\b(table|database|schema|index|tables)\b", re.IGNORECASE)
+_OF_TABLES = frozenset(("table", "tables", "database", "schema", "index"))
+_IN_BETWEEN = frozenset(("if", "exists", "not", "online", "ignore"))
+_OF_PARTITIONS = frozenset(("truncate", "drop", "exchange"))
+_NOT_OF_THE_TABLE = frozenset(("column", "key", "index"))
 
 
 @dataclass(frozen=True)
@@ -49,53 +42,101 @@ class Meaning:
 
 def first_word(text: str) -> str:
     """Return the first word of a statement, in lower case; nothing where it has none."""
-    found = _FIRST.match(_plain(text))
-    return found[1].lower() if found else ""
+    return next(_tokens(text), "").lower()
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """Yield words and signs; names in quotes keep their first one, and texts are one quote."""
+    for found in _TOKEN.finditer(text):
+        if found.lastgroup == "text":
+            yield _TEXT
+        elif found.lastgroup != "no":
+            yield found[0]
 
 
 def meaning_of(text: str, database: str) -> Meaning:
     """Return what a statement that defines tables does. database: the one that names without one are of."""
-    plain = _plain(text)
-    if first_word(text) not in _DEFINES or not (_OF_TABLES.search(plain) or first_word(text) == "truncate"):
+    if first_word(text) not in _DEFINES:
         return Meaning()
-    if found := _TRUNCATE.match(plain):
-        return Meaning(truncated=(_full(found[1], database),))
-    if found := _DROP.match(plain):
-        names = () if found[1] else tuple(_full(one, database) for one in re.findall(_TABLE, found[2]))
-        return Meaning(defines=not found[1], gone=names)
-    if found := _DATABASE.match(plain):
-        return Meaning(defines=True, dropped=(_bare(found[1]),))
-    if found := _RENAME.match(plain):
-        pairs = _RENAMED.findall(found[1])
-        return Meaning(defines=True, renamed=tuple(_full(one, database) for pair in pairs for one in pair))
-    if found := _CREATED.match(plain):
-        return Meaning(defines=True, gone=(_full(found[1], database),))
-    if found := _ALTER.match(plain):
-        own = _full(found[1], database)
-        to = _TO.search(_outside_quotes(found[2]))
-        renamed = (own, _full(to[1], database)) if to else ()
-        return Meaning(True, renamed=renamed, unlogged=(own,) if _PARTITIONS.search(_outside_quotes(found[2])) else ())
-    return Meaning(defines=True)
+    words = _Words(list(_tokens(text)), database)
+    if words.take("truncate"):
+        words.take("table")
+        return Meaning(truncated=(words.table(),))
+    if not _OF_TABLES & {word.lower() for word in words.left}:
+        return Meaning()
+    if words.take("rename"):
+        return Meaning(True, renamed=tuple(words.tables("to")))
+    if words.take("drop"):
+        return _dropped(words)
+    if words.take("alter"):
+        return _altered(words)
+    words.take("create")
+    is_anew = words.take("or") and words.take("replace")
+    return Meaning(True, gone=(words.table(),)) if words.take("table") and is_anew else Meaning(True)
 
 
-def _plain(text: str) -> str:
-    return _HINT.sub(" ", _COMMENT.sub(" ", text)).strip()
+def _dropped(words: _Words) -> Meaning:
+    if words.take("temporary"):
+        return Meaning()
+    if words.take("database") or words.take("schema"):
+        return Meaning(True, dropped=(words.name(),))
+    return (
+        Meaning(True, gone=tuple(words.tables(","))) if words.take("table") or words.take("tables") else Meaning(True)
+    )
 
 
-def _outside_quotes(text: str) -> str:
-    """Return text without what is in quotes, where words of the language may stand for themselves."""
-    return re.sub(r"'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"", "''", text, flags=re.DOTALL)
+def _altered(words: _Words) -> Meaning:
+    if not words.take("table"):
+        return Meaning(True)
+    own, renamed, unlogged = words.table(), list[str](), list[str]()
+    while words.left:
+        word = words.left.pop(0).lower()
+        if word in _OF_PARTITIONS and words.take("partition"):
+            unlogged = [own]
+        elif word == "rename" and words.left[:1] and words.left[0].lower() not in _NOT_OF_THE_TABLE:
+            if not words.take("to"):
+                words.take("as")
+            renamed = [own, words.table()]
+    return Meaning(True, renamed=tuple(renamed), unlogged=tuple(unlogged))
 
 
-def _bare(name: str) -> str:
-    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+class _Words:
+    """The words of a statement that are left."""
 
+    def __init__(self, words: list[str], database: str) -> None:
+        self.left, self._database = words, database
 
-def _full(name: str, database: str) -> str:
-    parts = list(_parts(name))
-    return ".".join(parts) if len(parts) > 1 else f"{database}.{parts[0]}"
+    def take(self, word: str) -> bool:
+        """Take a word, where it is the next one beside what says nothing of tables."""
+        at = 0
+        while self.left[at : at + 1] and self.left[at].lower() in _IN_BETWEEN:
+            at += 1
+        if [one.lower() for one in self.left[at : at + 1]] != [word]:
+            return False
+        del self.left[: at + 1]
+        return True
 
+    def name(self) -> str:
+        """Take a name."""
+        while self.left and self.left[0].lower() in _IN_BETWEEN:
+            del self.left[0]
+        taken = self.left.pop(0) if self.left else ""
+        return taken[1:].removesuffix("`").replace("``", "`") if taken.startswith("`") else taken
 
-def _parts(name: str) -> Iterator[str]:
-    for found in re.finditer(_NAME, name):
-        yield _bare(found[0])
+    def table(self) -> str:
+        """Take a table's name: DATABASE.TABLE."""
+        name = self.name()
+        if self.left[:1] == ["."]:
+            del self.left[0]
+            return f"{name}.{self.name()}"
+        return f"{self._database}.{name}"
+
+    def tables(self, between: str) -> Iterator[str]:
+        """Take tables, with a word or commas between."""
+        self.take("table") or self.take("tables")
+        while self.left and self.left[0] not in (";", "restrict", "cascade"):
+            yield self.table()
+            while (self.left and self.left[0].lower() in (between, ",", "wait", "nowait")) or (
+                self.left[:1] and self.left[0].isdigit()
+            ):
+                del self.left[0]

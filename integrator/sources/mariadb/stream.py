@@ -223,10 +223,10 @@ class Stream(SpoolingStream):
             self._statement(event)
         elif kind == events.XA_PREPARE:
             if not event.body[0] and not self._begin_message:
-                raise EnvironmentFault(f"{self._at(event)} prepares an XA transaction, which is not captured; {ANEW}")
+                raise self._fault(event, "prepares an XA transaction, which is not captured")
             self._commit(event)
         elif kind == events.INCIDENT:
-            raise EnvironmentFault(f"{self._at(event)} the server says that its log has lost changes; {ANEW}")
+            raise self._fault(event, "the server says that its log has lost changes")
         elif kind == events.FORMAT:
             self._format(event)
         elif kind == events.ROTATE:
@@ -244,8 +244,8 @@ class Stream(SpoolingStream):
         whole = offset >> 32 << 32 | event.end
         return events.place_of(f".{number}", whole if whole >= offset else whole + (1 << 32))
 
-    def _at(self, event: Event) -> str:
-        return f"{self._server.shown}: the event before {self._file}:{event.end}:"
+    def _fault(self, event: Event, text: str) -> EnvironmentFault:
+        return EnvironmentFault(f"{self._server.shown}: the event before {self._file}:{event.end}: {text}; {ANEW}")
 
     def _format(self, event: Event) -> None:
         """Note whether events have checksums; a log that was reset has other files of the same names."""
@@ -329,14 +329,16 @@ class Stream(SpoolingStream):
         if word == "commit":
             self._commit(event)
         elif word == "rollback" and not self._begin_message:
-            raise EnvironmentFault(
-                f"{self._at(event)} {statement.text[:80]!r}: a transaction is taken back whose changes are in the log, "
-                f"for it has tables of engines without transactions; {ANEW}"
+            raise self._fault(
+                event,
+                f"{statement.text[:80]!r}: a transaction is taken back whose changes are in the log, for it has tables "
+                "of engines without transactions",
             )
         elif word in CHANGES:
-            raise EnvironmentFault(
-                f"{self._at(event)} changes are in the log as a statement ({statement.text[:80]!r}), and not as rows: "
-                f"a client has set binlog_format; {ANEW}"
+            raise self._fault(
+                event,
+                f"changes are in the log as a statement ({statement.text[:80]!r}), and not as rows: a client has set "
+                "binlog_format",
             )
         elif word not in ("begin", "savepoint", "rollback", "xa", ""):
             self._define(event, statement)
@@ -349,9 +351,10 @@ class Stream(SpoolingStream):
             self._truncate(event, record.numbers.get(name))
         for name in meaning.unlogged:
             if name in record.numbers:
-                raise EnvironmentFault(
-                    f"{self._at(event)} {statement.text[:80]!r}: rows of partitions are gone or came without events of "
-                    f"their own, so that {name} cannot be followed; {ANEW}"
+                raise self._fault(
+                    event,
+                    f"{statement.text[:80]!r}: rows of partitions are gone or came without events of their own, so "
+                    f"that {name} cannot be followed",
                 )
         if not meaning.defines:
             return
