@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-from integrator.cli.first_channel import word
-from integrator.cli.templates import FIRST
+from integrator.cli.first_channel import dialect_of, name_of, word
+from integrator.cli.templates import FILES, FIRST
 from integrator.errors import ConfigurationError
 from integrator.names.numbers import counted
 from integrator.plan import Plan
@@ -34,7 +34,11 @@ _TOMBSTONES = "  - {action: Integrate, OnDeleteSendTombstone: true}\n"
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command was given. tables: patterns. topic: with substitutions; None for the default."""
+    """What the command was given.
+
+    source: a database's address, or a directory of change files, whose tables `definitions` defines. tables: patterns.
+    topic: with substitutions; None for the default.
+    """
 
     source: str
     brokers: str
@@ -43,6 +47,7 @@ class Asked:
     tables: Sequence[str] = ()
     topic: str | None = None
     tombstones: bool = False
+    definitions: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,14 +56,45 @@ class Direct:
 
     name: str
     text: str
-    password: str | None
-    variable: str
+    password: str | None = None
+    variable: str = ""
 
 
 def channel_of(asked: Asked) -> Direct:
     """Return the channel that a command stands for. Raises ConfigurationError."""
+    if asked.definitions is not None or Path(asked.source).is_dir():
+        return _of_directory(asked)
     address, password = _without_password(asked.source)
     class_ = _CLASSES[urlsplit(address).scheme]
+    name = _name(address)
+    source = f"  src:\n    class: {class_}\n    address: {word(address)}\n"
+    if asked.tables:
+        source += f"    tables: [{', '.join(map(word, asked.tables))}]\n"
+    topic = ("" if class_ == "mariadb" else f"{name}.") + "{hvr_schema}.{hvr_tbl_name}"
+    return Direct(name, _text(asked, name, source, topic), password, PASSWORD_VARIABLES[class_])
+
+
+def _of_directory(asked: Asked) -> Direct:
+    """Return the channel over a directory of change files. Paths in it are whole ones."""
+    if not Path(asked.source).is_dir():
+        raise ConfigurationError(
+            f"--from {asked.source}: is no directory, and --definitions are for directories of files"
+        )
+    if asked.definitions is None or not Path(asked.definitions).is_file():
+        raise ConfigurationError(
+            f"--from {asked.source}: files need the definitions of their tables: add --definitions FILE, which has "
+            "them as SQL (a dump, too), Avro or YAML"
+        )
+    if asked.tables:
+        raise ConfigurationError("--tables is for databases: of files, the tables of --definitions are sent")
+    directory, definitions = Path(asked.source).absolute(), Path(asked.definitions).absolute()
+    name = name_of(directory)
+    tables = f"tables: [{{file: {word(str(definitions))}, sql_dialect: {dialect_of(definitions)[0]}}}]\n"
+    source = FILES.format(changes=word(str(directory)))
+    return Direct(name, _text(asked, name, source, f"{name}.{{hvr_tbl_name}}", tables))
+
+
+def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") -> str:
     format_ = asked.format or ("avro" if asked.registry else "connect-json")
     if format_ not in FORMATS:
         raise ConfigurationError(f"--format {format_!r} is none of {', '.join(FORMATS)}")
@@ -68,23 +104,18 @@ def channel_of(asked: Asked) -> Direct:
             if asked.registry is None
             else f"--registry is for {', '.join(OF_REGISTRY)}, and --format is {format_}: leave one of them out"
         )
-    name = _name(address)
-    source = f"  src:\n    class: {class_}\n    address: {word(address)}\n"
-    if asked.tables:
-        source += f"    tables: [{', '.join(map(word, asked.tables))}]\n"
     access = f"    Kafka_Schema_Registry: {word(asked.registry)}\n" if asked.registry else ""
     line = FORMATS[format_]
     at_location = line.startswith("    ")
-    text = FIRST.format(
+    return FIRST.format(
         name=name,
         source=source,
         brokers=f"[{', '.join(word(one.strip()) for one in asked.brokers.split(','))}]",
         access=access + (line if at_location else ""),
-        topic=asked.topic or ("" if class_ == "mariadb" else f"{name}.") + "{hvr_schema}.{hvr_tbl_name}",
-        tables="",
+        topic=asked.topic or topic,
+        tables=tables,
         actions=("" if at_location else line) + (_TOMBSTONES if asked.tombstones else ""),
     )
-    return Direct(name, text, password, PASSWORD_VARIABLES[class_])
 
 
 def _without_password(source: str) -> tuple[str, str | None]:

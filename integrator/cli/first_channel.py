@@ -109,7 +109,7 @@ def _definitions(options: Options) -> tuple[Definition, str, list[str]]:
         return Definition(list(options.source.tables), []), "", []
     dialect, notes = options.sql_dialect, list[str]()
     if dialect is None:
-        dialect, is_told = _dialect_of(options.definitions)
+        dialect, is_told = dialect_of(options.definitions)
         if not is_told:
             notes.append(
                 f"it is not clear from {options.definitions} which database's SQL it is: it is read as {dialect}"
@@ -168,7 +168,7 @@ def _report(options: Options, dialect: str, count: int, notes: Sequence[str]) ->
     )
 
 
-def _dialect_of(definitions: Path) -> tuple[str, bool]:
+def dialect_of(definitions: Path) -> tuple[str, bool]:
     """Return whose SQL a file is in, and whether it says so.
 
     Where its words do not say it, it is the first database that understands all of the file, or else the one that has

@@ -198,7 +198,10 @@ for _command in (
 def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     context: typer.Context,
     source: Annotated[
-        str, typer.Option("--from", help="The database: postgresql:// or mariadb://USER@HOST:PORT/DATABASE.")
+        str,
+        typer.Option(
+            "--from", help="The database: postgresql:// or mariadb://USER@HOST:PORT/DATABASE; or a directory of files."
+        ),
     ],
     brokers: Annotated[str, typer.Option("--to", help="Kafka brokers: HOST:PORT, several with commas.")],
     registry: Annotated[
@@ -210,6 +213,9 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     tables: Annotated[
         list[str] | None,
         typer.Option("--tables", help="Which tables: SCHEMA.TABLE, with * for any text; all without it."),
+    ] = None,
+    table_definitions: Annotated[
+        str | None, typer.Option("--definitions", help="Of a directory's tables: a file with SQL, Avro or YAML.")
     ] = None,
     topic: Annotated[
         str | None, typer.Option(help="The topics: DATABASE.SCHEMA.TABLE without it, for MariaDB DATABASE.TABLE.")
@@ -223,12 +229,14 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     state: Annotated[Path, typer.Option(help="Where progress is kept, and the channel.")] = Path("integrator-state"),
     once: Annotated[bool, typer.Option("--once", help="Send what is there and committed now, and end.")] = False,
 ) -> None:
-    """Capture a database into Kafka: the rows that its tables have, and all changes that follow."""
+    """Send a database to Kafka, its rows and all changes that follow; or the change files of a directory."""
     from integrator.cli import direct
 
     if deletes not in ("row", "tombstone"):
         raise typer.BadParameter("--deletes is row or tombstone")
-    asked = direct.Asked(source, brokers, registry, format_, tuple(tables or ()), topic, deletes == "tombstone")
+    asked = direct.Asked(
+        source, brokers, registry, format_, tuple(tables or ()), topic, deletes == "tombstone", table_definitions
+    )
     made = direct.channel_of(asked)
     if made.password is not None:
         os.environ[made.variable] = made.password

@@ -33,6 +33,8 @@ from tests.parts.waiting import PATIENCE_S, until
 POSTGRES = "fsync = on\nsynchronous_commit = on\nfull_page_writes = on\nwal_sender_timeout = 5s\n"
 ROWS = 200
 _SETTLED_S = 60.0
+_PAUSE_S = 0.002
+"""Between transactions: topics are read again and again."""
 _AWAY = (psycopg2.Error, pymysql.MySQLError, OSError)
 FAULTS = ("kill", "kill all", "database", "broker", "freeze", "cut", "column", "table")
 
@@ -112,6 +114,7 @@ class Load(threading.Thread):
             with contextlib.suppress(*_AWAY), contextlib.closing(self._database.connect()) as connection:
                 while not self.ending.is_set():
                     self._transaction(connection)
+                    self.ending.wait(_PAUSE_S)
             self.ending.wait(0.2)
 
     def _transaction(self, connection) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -259,7 +260,27 @@ locations:
     assert "cret" not in str(raised.value)
 
 
+def test_the_channel_of_a_command_over_a_directory_is_whole(tmp_path):
+    """It has whole paths, for it is kept elsewhere."""
+    (tmp_path / "changes").mkdir()
+    (tmp_path / "tables.sql").write_text("create table t (id int primary key);")
+    given = Asked(str(tmp_path / "changes"), "k:9092", definitions=str(tmp_path / "tables.sql"))
+    made = channel_of(given)
+    (tmp_path / "elsewhere.yaml").write_text(made.text)
+    built = plan.build(str(tmp_path / "elsewhere.yaml"), "UTC")
+    assert [table.topic for table in built.recipe.tables] == ["changes.t"]
+    for wrong, reason in (
+        (replace(given, definitions=None), "files need the definitions of their tables"),
+        (replace(given, definitions="none.sql"), "files need the definitions of their tables"),
+        (replace(given, source="none"), "is no directory"),
+        (replace(given, tables=("t",)), "--tables is for databases"),
+    ):
+        with pytest.raises(ConfigurationError, match=reason):
+            channel_of(wrong)
+
+
 RUN = [
+    (Asked("mariadb://me:p%40ss@db/shop", "k:9092"), "mariadb://me@db/shop", "p@ss"),
     (Asked("postgresql://me:p%40ss@db/shop", "k:9092"), "postgresql://me@db/shop", "p@ss"),
     (Asked("postgres://db:5433/shop?sslmode=require", "k:9092"), "postgres://db:5433/shop?sslmode=require", None),
     (
