@@ -9,6 +9,7 @@ from collections import defaultdict
 import pytest
 
 from integrator import plan
+from integrator.errors import DataError
 from tests.parts import kafka_io, mariadb
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import until
@@ -186,3 +187,16 @@ def test_a_daemon_captures_and_shows_how_far_it_is(server, database, broker, cha
     source = plan.build(str(path), "UTC").changes
     until(lambda: source.server_log().behind_bytes == 0)
     assert daemon.terminate() == 0
+
+
+def test_values_that_formats_lack_are_refused_or_coerced(database, channel, broker, integrate_once, name):
+    database(
+        "create table t (k int primary key, d date, t time); set sql_mode = ''; "
+        "insert into t values (1, '0000-00-00', '01:00:00'), (2, '2024-01-01', '100:00:00')"
+    )
+    with pytest.raises(DataError, match="0000-00-00"):
+        integrate_once(channel())
+    coerced = "{action: TableProperties, CoerceErrorPolicy: SILENT}"
+    integrate_once(channel(actions=[*ROWS, coerced]))
+    rows = rows_of(broker, f"{name}.t")[f"{name}.t"]
+    assert [(row["k"], row["d"], row["t"]) for row in rows] == [(1, None, "01:00:00"), (2, "2024-01-01", None)]

@@ -26,7 +26,7 @@ from integrator.librdkafka.client import PRODUCER, Client
 from integrator.librdkafka.rdkafka_h import Records, Reported, library
 
 _AGAIN_S = 0.1
-_GRACE_S = 10.0
+_GRACE_S = 5.0
 """How long after its time a call may return."""
 _STUCK: list[ProducerClient] = []
 """Clients in whose calls threads wait for ever. They cannot be ended, and what C may call is kept."""

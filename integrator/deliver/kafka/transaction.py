@@ -17,6 +17,8 @@ from integrator.errors import DeliveryError, EnvironmentFault
 from integrator.names.numbers import counted
 
 _ABORT_S = 5.0
+_RECORD_S = 20.0
+"""For a cycle's record, which takes milliseconds: librdkafka may wait for ever (`ProducerClient`)."""
 LONGEST_MS = 900_000
 """How long a transaction may last: the most that brokers allow by default (transaction.max.timeout.ms)."""
 
@@ -65,7 +67,7 @@ class TransactionalProducer(KafkaProducer):
         if not self.begun:
             return
         if record is not None:
-            reason = self.client.send_offset(group, record.topic, record.cycle, metadata_of(record), TIMEOUT_S)
+            reason = self.client.send_offset(group, record.topic, record.cycle, metadata_of(record), _RECORD_S)
             self._raise("cannot record the cycle", reason)
         self._raise("does not know whether its transaction is committed", self.client.commit_transaction(TIMEOUT_S))
         self.begun, self.committed = False, record
