@@ -8,6 +8,7 @@ import json
 import random
 import time
 
+import pymysql
 import pytest
 from structlog.testing import capture_logs
 
@@ -17,6 +18,7 @@ from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES
 from integrator.sources.mariadb import settings, snapshot
 from integrator.sources.mariadb import stream as streams
+from integrator.sources.mariadb.packets import Packets
 from integrator.sources.mariadb.server import Server
 from integrator.sources.mariadb.source import MariaDb
 from integrator.sources.spool import SPOOL, Spool, Writer, sealed_in
@@ -90,6 +92,12 @@ TYPES = {
     "l": ("decimal(9,2)", "-9999999.99", "0.05"),
     "m": ("decimal(20,9)", "12345678901.123456789", "-0.000000001"),
     "n": ("decimal(3,3)", "-0.999", "0.001"),
+    "na": ("decimal(18,9)", "-123456789.000000001", "9.5"),
+    "nb": ("decimal(27,0)", "999999999999999999999999999", "-1000000000"),
+    "pa": ("char(255)", "repeat('€', 255)", "'a'"),
+    "va": ("char(100) character set latin1", "repeat('é', 100)", "''"),
+    "wa": (f"enum({', '.join(repr(f'label {one}') for one in range(300))})", "'label 299'", "'label 0'"),
+    "xa": (f"set({', '.join(repr(f'l{one}') for one in range(64))})", "'l0,l63'", "'l62'"),
     "o": ("year", "1901", "2155"),
     "p": ("char(10)", "'ünï'", "''"),
     "q": ("varchar(300)", "repeat('€', 300)", "'tab\\t new\\n back\\\\ \"q\"'"),
@@ -332,6 +340,13 @@ def test_rows_of_many_megabytes_are_whole(server, database, spooled):
 
 
 REFUSED = {
+    "set session binlog_format = 'STATEMENT'; set statement max_statement_time = 9 for insert into t (k) values (1)": (
+        "changes are in the log as a statement"
+    ),
+    "set session binlog_row_image = 'MINIMAL'; update t set v = 2": "does not have all columns of its rows",
+    "set session binlog_row_image = 'MINIMAL'; delete from t": "does not have all columns of its rows",
+    "alter table p convert partition p0 to table pp": "rows of partitions are gone or came without events",
+    "alter ignore table t add unique (v)": "rows of partitions are gone or came without events",
     "set session binlog_format = 'STATEMENT'; insert into t (k) values (1)": "changes are in the log as a statement",
     "xa start 'x'; insert into t (k) values (1); xa end 'x'; xa prepare 'x'": "prepares an XA transaction",
     "set session binlog_row_image = 'MINIMAL'; insert into t (k) values (1)": "does not have all columns of its rows",
@@ -341,8 +356,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_the_log_does_not_have_as_rows_is_refused(sql, server, database, spooled):
-    database("create table t (k int primary key, v int default 1)")
-    database("create table p (k int primary key) partition by range (k) (partition p0 values less than (10))")
+    database("create table t (k int primary key, v int default 1); insert into t (k) values (100), (101)")
+    database(
+        "create table p (k int primary key) partition by range (k) (partition p0 values less than (10), partition p1 values less than (20))"
+    )
     spooled.catch_up()
     database(sql)
     try:
@@ -495,3 +512,127 @@ def test_a_server_that_is_away_is_tried_again_and_how_far_it_is_is_shown(server,
     assert log.behind_bytes > 0
     assert log.kept_bytes >= log.behind_bytes
     assert capture.failure is None
+
+
+CRASHED = {
+    "a transaction that begins with another table": (
+        "begin; insert into x values (1); insert into t values (1, 'a'); insert into t values (2, 'b'); commit; "
+        "insert into t values (3, 'c')",
+        ["1", "2", "3"],
+    ),
+    "a table that is dropped and comes again": (
+        "insert into t values (1, 'a'); drop table t; create table t (k int primary key, v text); insert into t values (2, 'b')",
+        ["1", "2"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CRASHED)
+def test_i9_a_crash_after_each_event(case, server, database, tmp_path, name, monkeypatch):
+    """Places are recorded as often as can be, and each message is a segment."""
+    sql, keys = CRASHED[case]
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 1)
+    monkeypatch.setattr(streams, "_CONFIRM_S", 0.0)
+    real, left = Packets.read, [-1]
+
+    def one(self, wait_s):
+        if left[0] == 0:
+            left[0] = -1
+            raise Crash
+        queue = self.__dict__.setdefault("queue", [])
+        if not queue:
+            queue += real(self, wait_s)
+        left[0] -= 1
+        return [queue.pop(0)] if queue else []
+
+    monkeypatch.setattr(Packets, "read", one)
+    for crash_after in range(1, 26):
+        database(
+            "drop table if exists t, x; create table t (k int primary key, v text); create table x (k int primary key)"
+        )
+        spooled = Spooled(server, tmp_path / str(crash_after), name)
+        spooled.catch_up(tables=["t"])
+        database(sql)
+        left[0] = crash_after
+        with contextlib.suppress(Crash):
+            spooled.catch_up(tables=["t"])
+        left[0] = -1
+        spooled.catch_up(tables=["t"])
+        assert [line["new"]["k"] for _, line in spooled.lines()] == keys, crash_after
+        marks = transactions(spooled.directory)
+        assert marks == sorted(set(marks))
+
+
+def test_a_snapshot_that_does_not_have_what_was_read_is_taken_again(database, spooled, monkeypatch):
+    """The log has a transaction before the engine commits it, where the server waits for a replica."""
+    database("create table t (k int primary key)")
+    spooled.catch_up()
+    database("create table u (k int primary key)")
+    early = snapshot.SnapshotPoints(
+        Server(spooled.address), MariaDbLocation(**{"class": "mariadb", "address": spooled.address}), {}, None
+    )
+    points = [early.later()]
+    database("insert into u values (1)")
+    real = snapshot.SnapshotPoints.later
+    monkeypatch.setattr(snapshot.SnapshotPoints, "later", lambda self: points.pop() if points else real(self))
+    spooled.catch_up()
+    database("insert into u values (2)")
+    spooled.catch_up()
+    assert sorted(new["k"] for _, _, new in spooled.changes()) == ["1", "2"]
+    assert not points
+
+
+def test_statements_are_read_in_the_character_set_of_their_clients(server, database, spooled, name):
+    database("create table `caf\u00e9` (k int primary key); insert into `caf\u00e9` values (1)")
+    spooled.catch_up()
+    with contextlib.closing(
+        pymysql.connect(
+            host=server.host,
+            port=server.port,
+            user=server.user,
+            password=server.password,
+            database=name,
+            charset="latin1",
+        )
+    ) as client:
+        client.cursor().execute("truncate `caf\u00e9`")
+    spooled.catch_up()
+    assert [action for action, _, _ in spooled.changes()] == ["I", "T"]
+
+
+def test_a_table_that_cannot_be_captured_any_more_ends_the_capture(database, spooled):
+    database("create table t (k int primary key, v text)")
+    spooled.catch_up()
+    database("alter table t add system versioning; insert into t values (1, 'a'); update t set v = 'b'")
+    with pytest.raises(EnvironmentFault, match="was captured, and cannot be any more: it is system-versioned"):
+        spooled.catch_up()
+    database("alter table t drop system versioning")
+
+
+def test_tables_that_are_left_out_are_not_looked_for_again_and_again(database, spooled, monkeypatch):
+    database(
+        "create table t (k int primary key); create table m (k int) engine = MyISAM; create table n (k int) engine = MyISAM"
+    )
+    spooled.catch_up()
+    for number in range(30):
+        database(f"insert into m values ({number}); insert into n values ({number})")
+    looks, real = [], streams.found
+    monkeypatch.setattr(streams, "found", lambda *given: looks.append(1) or real(*given))
+    spooled.catch_up()
+    assert len(looks) < 5
+
+
+def test_tls_that_is_asked_for_is_there_or_nothing_is_sent(spooled):
+    with pytest.raises((EnvironmentFault, SourceAway), match=r"TLS|SSL"):
+        Server(f"{spooled.address}?ssl_mode=required").session()
+
+
+def test_a_server_log_is_shown_without_the_right_to_see_transactions(server, database, spooled, name):
+    database(f"create table t (k int primary key); create user {name}@'%' identified by 'x'")
+    database(f"grant select on {name}.* to {name}@'%'; grant replication slave, binlog monitor on *.* to {name}@'%'")
+    spooled.address = spooled.address.replace("cdc:cdc@", f"{name}:x@")
+    spooled.catch_up()
+    location = MariaDbLocation(**{"class": "mariadb", "address": spooled.address})
+    log = MariaDb(location, state=spooled.state).server_log()
+    assert (log.transactions, log.oldest_s) == (0, None)
+    database(f"drop user {name}@'%'")

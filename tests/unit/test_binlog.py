@@ -29,6 +29,11 @@ STATEMENTS = {
     "alter table t add column c varchar(20) comment 'rename to x'": Meaning(True),
     "alter /*M!100000 online */ table t add c int": Meaning(True),
     "alter table t truncate partition p0": Meaning(True, unlogged=("d.t",)),
+    "alter table t convert partition p0 to table u": Meaning(True, unlogged=("d.t",)),
+    "alter table t convert table u to partition p0 values less than (9)": Meaning(True, unlogged=("d.t", "d.u")),
+    "alter table t exchange partition p0 with table o.u": Meaning(True, unlogged=("d.t", "o.u")),
+    "alter ignore table t add unique (v)": Meaning(True, unlogged=("d.t",)),
+    "alter table t import tablespace": Meaning(True, unlogged=("d.t",)),
     "create or replace table t (k int)": Meaning(True, gone=("d.t",)),
     "create table t (k int)": Meaning(True),
     "create index i on t (k)": Meaning(True),
@@ -41,6 +46,10 @@ STATEMENTS = {
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_what_a_statement_is_for_a_capture(text):
     assert meaning_of(text, "d") == STATEMENTS[text]
+
+
+def test_names_are_in_lower_case_where_the_server_has_them_so():
+    assert meaning_of("truncate Orders", "D", lower=True) == Meaning(truncated=("D.orders",))
 
 
 @pytest.mark.parametrize(("text", "word"), [("/* x */ INSERT into t", "insert"), ("# dummy", ""), ("BEGIN", "begin")])
@@ -159,8 +168,9 @@ def test_rows_of_the_log_are_messages():
     oid = struct.pack(">I", 9)
     assert [*own.messages(event(23, b"\x1f" + ROW + NULLS))] == [b"I" + oid + b"N" + first, b"I" + oid + b"N" + second]
     assert [*own.messages(event(24, b"\x1f\x1f" + ROW + NULLS))] == [b"U" + oid + b"O" + first + b"N" + second]
-    key_only = tuple_of(b"7", ..., ..., ..., ...)
-    assert [*own.messages(event(25, b"\x01\x00" + struct.pack("<I", 7)))] == [b"D" + oid + b"O" + key_only]
+    part = tuple_of(..., None, ..., ..., ...)
+    changed = [*own.messages(event(24, b"\x1f\x02" + ROW + b"\x01"))]
+    assert changed == [b"U" + oid + b"O" + first + b"N" + part], "an after image may have what changed alone"
 
 
 def test_an_insert_without_all_columns_is_refused():

@@ -94,17 +94,25 @@ class FirstRows:
         self._log.info("capture begins", position=self._points.shown(point.lsn))
         return point.lsn
 
-    def look_for(self, tables: Sequence[Captured]) -> None:
-        """Have the rows of tables that came since be due, at a place from which their changes are read, too."""
+    def look_for(self, tables: Sequence[Captured], least: int = 0) -> bool:
+        """Have the rows of tables that came since be due, at a place from which their changes are read, too.
+
+        Return whether that is done; the place must not be before `least`, up to where the log was read.
+        """
         new = due(tables, self.record.read)
         if not new or self._point is not None:
-            return
+            return True
         if not self._are_wanted:
             self.note_read(new)
-            return
+            return True
+        point = self._points.later()
+        if point.lsn < least:
+            point.close()
+            return False
         self._log.info("tables are new", tables=[one.name for one in new])
-        self._point = self._points.later()
-        self._due = list(self._point.tables({one.name for one in new}))
+        self._point = point
+        self._due = list(point.tables({one.name for one in new}))
+        return True
 
     def note_read(self, tables: Sequence[Captured]) -> None:
         """Record that the rows of tables were read, or are not wanted: changes from now on are."""

@@ -128,6 +128,8 @@ def _reason(kind: str, engine: str | None, columns: Sequence[Sequence[str]], cha
     if engine != _ENGINE:
         return f"is of the engine {engine}, whose rows cannot be read as of a place of the log: have it be of {_ENGINE}"
     for name, _, whole, charset in columns:
+        if whole == "year(2)":
+            return f"has the column {name} of type year(2), whose centuries tables and log write differently: modify it"
         if "COMPRESSED*/" in whole:
             return f"has the compressed column {name}, which the log has in a form of its own: alter table … modify it"
         if charset is not None and not charsets.is_read(charset):

@@ -17,7 +17,10 @@ _ENTRY = 4
 
 
 class Charsets:
-    """The character sets of a server: those in UTF-8, and those that have a byte for each character, are read."""
+    """The character sets of a server: those in UTF-8, and those that have a byte for each character, are read.
+
+    lower_names: whether names of tables are in lower case, however statements write them.
+    """
 
     def __init__(self, session: Session) -> None:
         """Ask a server which it has. Raises SourceAway, EnvironmentFault."""
@@ -25,6 +28,8 @@ class Charsets:
         rows = session.rows("select character_set_name, maxlen from information_schema.character_sets")
         self._mapped = {str(name) for name, most in rows if most == 1} - _UNICODE - {BINARY}
         self._names = {int(number): str(name) for number, name in session.rows(_collations(session))}
+        [(lower,)] = session.rows("select @@lower_case_table_names")
+        self.lower_names = int(lower) == 1
         self._maps: dict[str, int] = {}
         self.maps: Octets = np.zeros(0, np.uint8)
 

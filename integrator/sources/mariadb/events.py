@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture.record import ANEW
+from integrator.sources.mariadb.charsets import Charsets
 
 HEADER_BYTES, CHECKSUM_BYTES = 19, 4
 (
@@ -19,12 +20,16 @@ HEADER_BYTES, CHECKSUM_BYTES = 19, 4
 ) = (2, 4, 15, 16, 19, 26, 27, 38, 162, 165)  # fmt: skip
 INSERTS, UPDATES, DELETES = frozenset((23, 166)), frozenset((24, 167)), frozenset((25, 168))
 ROWS = INSERTS | UPDATES | DELETES
+LOADED = frozenset((9, 17, 18))
+"""What LOAD DATA is in a log of statements."""
 COMPRESSED = frozenset((166, 167, 168))
 ARTIFICIAL = 0x20
 STANDALONE = 1
 """Of a GTID's flags: one statement follows, without an end of its own."""
 _HEADER = struct.Struct("<IBIIIH")
 _FILE_SHIFT, _AT_SHIFT = 36, 3
+_CHARSET, _CATALOG = 4, 6
+"""Of what is known of a statement."""
 _DAMAGED = f"the log is damaged there, or was reset; {ANEW}"
 FIRST_EVENT = 4
 """Where the first event of a file begins."""
@@ -35,6 +40,8 @@ def place_of(file: str, at: int) -> int:
     number = file.rpartition(".")[2]
     if not number.isdecimal():
         raise EnvironmentFault(f"the log's file {file} has no number at its end")
+    if at >> _FILE_SHIFT - _AT_SHIFT:
+        raise EnvironmentFault(f"the log's file {file} is larger than 8 GiB, and places beyond that are not followed")
     return int(number) << _FILE_SHIFT | at << _AT_SHIFT
 
 
@@ -92,15 +99,34 @@ class Statement:
     text: str
 
 
-def statement_of(event: Event) -> Statement:
-    """Return the statement of a QUERY event (https://mariadb.com/kb/en/query_event/)."""
+def statement_of(event: Event, charsets: Charsets) -> Statement:
+    """Return the statement of a QUERY event (https://mariadb.com/kb/en/query_event/), in its client's character set."""
     body = event.body
     size, status = body[8], int.from_bytes(body[11:13], "little")
     at = 13 + status
     text = body[at + size + 1 :]
     if event.kind == QUERY_COMPRESSED:
         text = inflated(text)
-    return Statement(body[at : at + size].decode(errors="replace"), text.decode(errors="replace"))
+    client = _client_of(body[13:at])
+    name = "utf8mb4" if client is None else charsets.of_collation(client)
+    return Statement(body[at : at + size].decode(errors="replace"), charsets.decoded(name, text))
+
+
+def _client_of(status: bytes) -> int | None:
+    """Return the collation of a statement's client, which is after what else is known of it; None where it is not."""
+    sizes = {0: 4, 1: 8, 3: 4}
+    at = 0
+    while at < len(status):
+        kind = status[at]
+        if kind == _CHARSET:
+            return int.from_bytes(status[at + 1 : at + 3], "little")
+        if kind == _CATALOG:
+            at += 2 + status[at + 1]
+        elif kind in sizes:
+            at += 1 + sizes[kind]
+        else:
+            return None
+    return None
 
 
 class Cursor:

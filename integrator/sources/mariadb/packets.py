@@ -19,14 +19,13 @@ class Packets:
 
     def __init__(self, connection: Any) -> None:
         self._socket = connection._sock  # noqa: SLF001 - PyMySQL reads packets one by one, and waits for each
-        self._data = b""
+        self._pieces: list[bytes] = []
+        self._size, self._needed = 0, _HEADER_BYTES
+        self._begun: list[bytes] = []
 
-    def read(self, wait_s: float | None) -> list[bytes]:
+    def read(self, wait_s: float) -> list[bytes]:
         """Return the packets that are there, each without its header; none where none comes within `wait_s` seconds."""
         while True:
-            found = self._whole()
-            if found:
-                return found
             self._socket.settimeout(wait_s)
             try:
                 data = self._socket.recv(_READ_BYTES)
@@ -34,25 +33,29 @@ class Packets:
                 return []
             if not data:
                 raise ConnectionResetError("the server has ended the connection")
-            self._data = self._data + data if self._data else data
+            self._pieces.append(data)
+            self._size += len(data)
+            if self._size >= self._needed and (found := self._whole()):  # a large one is joined once
+                return found
 
     def _whole(self) -> list[bytes]:
-        data, at, end = self._data, 0, len(self._data)
+        data, at, end = b"".join(self._pieces), 0, self._size
         found: list[bytes] = []
-        begun = at
-        pieces: list[bytes] = []
+        self._needed = _HEADER_BYTES
         while at + _HEADER_BYTES <= end:
             size = data[at] | data[at + 1] << 8 | data[at + 2] << 16
-            first = at + _HEADER_BYTES
-            at = first + size
-            if at > end:
+            after = at + _HEADER_BYTES + size
+            if after > end:
+                self._needed += size
                 break
+            piece = data[at + _HEADER_BYTES : after]
+            at = after
             if size == _MOST:
-                pieces.append(data[first:at])
+                self._begun.append(piece)
                 continue
-            found.append(b"".join((*pieces, data[first:at])) if pieces else data[first:at])
-            pieces, begun = [], at
-        self._data = data[begun:] if begun else data
+            found.append(b"".join((*self._begun, piece)) if self._begun else piece)
+            self._begun = []
+        self._pieces, self._size = ([data[at:]], end - at) if at < end else ([], 0)
         return found
 
 

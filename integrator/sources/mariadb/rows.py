@@ -14,7 +14,7 @@ from integrator.errors import EnvironmentFault
 from integrator.sources.capture.record import ANEW
 from integrator.sources.mariadb.charsets import Charsets
 from integrator.sources.mariadb.events import COMPRESSED, INSERTS, UPDATES, Cursor, Event, inflated
-from integrator.sources.mariadb.table_map import TableMap, program_of, relation_of
+from integrator.sources.mariadb.table_map import LARGE, TableMap, program_of, relation_of
 
 _POST_HEADER_BYTES = 8
 
@@ -27,6 +27,7 @@ class Rows:
         self.map = own
         self.relation: Relation = relation_of(own, oid)
         self.announced = self.relation.message()
+        self._needed = sum(1 << at for at, one in enumerate(own.columns or ()) if one.type not in LARGE)
         self._program: Program = program_of(own, kinds, charsets)
 
     def messages(self, event: Event) -> Iterator[bytes]:
@@ -39,7 +40,8 @@ class Rows:
         if event.kind in COMPRESSED:
             bits = ((columns + 7) >> 3) * (2 if action == UPDATE else 1)
             body = body[: at + bits] + inflated(body[at + bits :])
-        if action == INSERT and int.from_bytes(body[at : at + ((columns + 7) >> 3)], "little") != (1 << columns) - 1:
+        there = int.from_bytes(body[at : at + ((columns + 7) >> 3)], "little")
+        if ((1 << columns) - 1 if action == INSERT else self._needed) & ~there:
             raise EnvironmentFault(
                 f"the log before {event.end} does not have all columns of its rows of {self.map.name}: a client has "
                 f"set binlog_row_image = MINIMAL; {ANEW}"

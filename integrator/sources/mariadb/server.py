@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,24 +25,25 @@ PASSWORD_VARIABLE = "MYSQL_PWD"  # noqa: S105 - its name
 """The variable by which MariaDB's clients take a password (https://mariadb.com/kb/en/mariadb-environment-variables/)."""
 SCHEME = "mariadb"
 _PARAMETERS = ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key")
+_OPEN = frozenset(("disabled", "preferred"))
 _MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
 _SETTINGS = (
     "set session time_zone = '+00:00', sql_mode = '', wait_timeout = 28800, net_write_timeout = 28800, "
     "net_read_timeout = 3600, lock_wait_timeout = 86400, max_statement_time = 0, sql_quote_show_create = 1"
 )
 """By which values are written as text, whatever a user or server sets; and a session stays."""
-_CONNECT_S, _PORT = 10, 3306
+_CONNECT_S, _ANSWER_S, _PORT = 10, 3600, 3306
 _QUERY = 0x03
 _AWAY = frozenset(
     (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 1040, 1053, 1080, 1158,
-     1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 0)
+     1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 1146, 1049, 0)
 )  # fmt: skip
 """Errors after which it is tried again: the server is away, is busy, ends, or a table was altered while it was read."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, and who asks. ssl: arguments of PyMySQL."""
+    """Where a server is, and who asks. ssl: arguments of PyMySQL. is_encrypted: whether a connection must be."""
 
     host: str
     port: int
@@ -49,6 +51,7 @@ class Address:
     password: str | None = field(repr=False)
     database: str | None
     ssl: dict[str, Any]
+    is_encrypted: bool = False
 
 
 def address_of(text: str) -> Address:
@@ -60,16 +63,18 @@ def address_of(text: str) -> Address:
         raise ValueError(text)
     if set(given) - set(_PARAMETERS) or "/" in parts.path[1:]:
         raise ValueError(text)
-    ssl: dict[str, Any] = {name: value for name, value in given.items() if name != "ssl_mode"}
+    arguments: dict[str, Any] = {name: value for name, value in given.items() if name != "ssl_mode"}
     if mode == "disabled":
-        ssl = {"ssl_disabled": True}
-    elif mode != "preferred" or ssl:
-        ssl["ssl_verify_cert"] = mode.startswith("verify") or ("ssl_ca" in ssl and mode == "preferred")
-        ssl["ssl_verify_identity"] = mode == "verify_identity"
-        ssl.setdefault("ssl", {})
+        arguments = {"ssl_disabled": True}
+    elif mode != "preferred" or arguments:
+        arguments["ssl_verify_cert"] = mode.startswith("verify") or ("ssl_ca" in arguments and mode == "preferred")
+        arguments["ssl_verify_identity"] = mode == "verify_identity"
+        arguments.setdefault("ssl", {"check_hostname": False, "verify_mode": False} if mode == "required" else {})
     password = unquote(parts.password) if parts.password is not None else os.environ.get(PASSWORD_VARIABLE)
     database = unquote(parts.path[1:]) or None
-    return Address(parts.hostname, parts.port or _PORT, unquote(parts.username), password, database, ssl)
+    return Address(
+        parts.hostname, parts.port or _PORT, unquote(parts.username), password, database, arguments, mode not in _OPEN
+    )
 
 
 class Server:
@@ -124,15 +129,18 @@ class Server:
                 host=given.host,
                 port=given.port,
                 user=given.user,
-                password=given.password or "",
+                password=(given.password or "").encode(),
                 charset="utf8mb4",
                 autocommit=True,
                 connect_timeout=_CONNECT_S,
-                read_timeout=None,
+                read_timeout=_ANSWER_S,
                 program_name="integrator",
                 **given.ssl,
             )
         session = Session(self, connection)
+        if given.is_encrypted and not isinstance(connection._sock, ssl.SSLSocket):  # noqa: SLF001 - nothing else says it
+            session.close()
+            raise EnvironmentFault(f"{self.shown}: the server has no TLS, which the address asks for (ssl_mode)")
         try:
             session.run(_SETTINGS)
         except BaseException:

@@ -14,7 +14,7 @@ import numpy as np
 
 from integrator.channel.databases import MariaDbLocation
 from integrator.engine.binlog import copied_rows
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.mariadb.catalogue import Captured, found
 from integrator.sources.mariadb.events import place_of, place_text
 from integrator.sources.mariadb.packets import Packets, is_end
@@ -22,7 +22,7 @@ from integrator.sources.mariadb.server import Server, Session
 
 _FRAME_BYTES = 1024 * 1024
 _OPEN = "select count(*) from information_schema.innodb_trx where trx_started <= %s and trx_mysql_thread_id <> 0"
-_LOOK_S = 0.2
+_LOOK_S, _SILENT_S = 0.2, 60.0
 
 
 class Point:
@@ -63,7 +63,10 @@ class _Rows:
         rows: list[bytes] = []
         size = 0
         while True:
-            for packet in self._packets.read(None):
+            read = self._packets.read(_SILENT_S)
+            if not read:
+                raise SourceAway(f"the server says nothing for {_SILENT_S:.0f} s while a table is read")
+            for packet in read:
                 if is_end(packet):
                     if self._before:
                         self._before -= 1

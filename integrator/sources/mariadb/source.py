@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from integrator.channel.databases import MariaDbLocation
 from integrator.channel.problems import Report
-from integrator.errors import IntegratorError, SourceAway
+from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.schema import Table
 from integrator.sources.capture import record as records
 from integrator.sources.capture.frames import standing_in
@@ -104,9 +105,11 @@ def _log_after(session: Session, record: Record, spool: Path) -> ServerLog:
     number, offset = events.file_and_offset(place)
     files = [(int(str(name).rpartition(".")[2]), int(size)) for name, size, *_ in session.rows("show binary logs")]
     after = max(sum(size for file, size in files if file >= number) - offset, 0)
-    [(many, oldest)] = session.rows(
-        "select count(*), timestampdiff(second, min(trx_started), now()) from information_schema.innodb_trx"
-    )
+    many, oldest = 0, None
+    with suppress(EnvironmentFault):  # without the right PROCESS
+        [(many, oldest)] = session.rows(
+            "select count(*), timestampdiff(second, min(trx_started), now()) from information_schema.innodb_trx"
+        )
     waits_since = segments[-1].stat().st_mtime if segments else time.time()
     return ServerLog(
         status="kept by binlog_expire_logs_seconds",

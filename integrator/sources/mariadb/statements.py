@@ -19,7 +19,8 @@ CHANGES = frozenset(("insert", "update", "delete", "replace", "load", "call", "e
 _DEFINES = frozenset(("create", "alter", "drop", "rename", "truncate"))
 _OF_TABLES = frozenset(("table", "tables", "database", "schema", "index"))
 _IN_BETWEEN = frozenset(("if", "exists", "not", "online", "ignore"))
-_OF_PARTITIONS = frozenset(("truncate", "drop", "exchange"))
+_OF_PARTITIONS = frozenset(("truncate", "drop", "exchange", "convert"))
+_OF_FILES = frozenset(("import", "discard"))
 _NOT_OF_THE_TABLE = frozenset(("column", "key", "index"))
 
 
@@ -54,11 +55,14 @@ def _tokens(text: str) -> Iterator[str]:
             yield found[0]
 
 
-def meaning_of(text: str, database: str) -> Meaning:
-    """Return what a statement that defines tables does. database: the one that names without one are of."""
+def meaning_of(text: str, database: str, *, lower: bool = False) -> Meaning:
+    """Return what a statement that defines tables does. database: the one that names without one are of.
+
+    lower: whether names are in lower case, however they are written.
+    """
     if first_word(text) not in _DEFINES:
         return Meaning()
-    words = _Words(list(_tokens(text)), database)
+    words = _Words([one.lower() if lower else one for one in _tokens(text)], database)
     if words.take("truncate"):
         words.take("table")
         return Meaning(truncated=(words.table(),))
@@ -86,13 +90,19 @@ def _dropped(words: _Words) -> Meaning:
 
 
 def _altered(words: _Words) -> Meaning:
+    is_ignoring = "ignore" in [word.lower() for word in words.left[:2]]
     if not words.take("table"):
         return Meaning(True)
-    own, renamed, unlogged = words.table(), list[str](), list[str]()
+    own, renamed = words.table(), list[str]()
+    unlogged = [own] if is_ignoring else []  # rows that do not fit a new key are gone
     while words.left:
         word = words.left.pop(0).lower()
-        if word in _OF_PARTITIONS and words.take("partition"):
-            unlogged = [own]
+        if (word in _OF_PARTITIONS and words.take("partition")) or (word in _OF_FILES and words.take("tablespace")):
+            unlogged.append(own)
+        elif word == "convert" and words.take("table"):
+            unlogged += [own, words.table()]
+        elif unlogged and word == "with" and words.take("table"):
+            unlogged.append(words.table())
         elif word == "rename" and words.left[:1] and words.left[0].lower() not in _NOT_OF_THE_TABLE:
             if not words.take("to"):
                 words.take("as")

@@ -37,12 +37,20 @@ SENDER = "binlog"
 _DUMP = 0x12
 _FATAL = 1236
 """ER_MASTER_FATAL_ERROR_READING_BINLOG."""
-_TABLES_S, _CONFIRM_S, _WAIT_S, _SILENT_S = 10.0, 5.0, 0.05, 60.0
+_TABLES_S, _CONFIRM_S, _WAIT_S, _SILENT_S = 60.0, 5.0, 0.05, 60.0
+"""Tables are looked for when a statement defines some; beside that, rights may come."""
 _BEFORE_DUMP = (
     "set @master_heartbeat_period = 1000000000, @master_binlog_checksum = @@global.binlog_checksum, "
     "@mariadb_slave_capability = 4"
 )
 """A sign of life each second; checksums as they are; and GTIDs (https://mariadb.com/kb/en/com_binlog_dump/)."""
+_OF_TRANSACTIONS = frozenset(("begin", "savepoint", "release", "rollback", "xa", "create", "drop", ""))
+"""First words of statements in transactions of rows: with a table's rows may come that it is created."""
+_REFUSED = {
+    **dict.fromkeys(events.LOADED, "changes are in the log as a statement (load data), and not as rows"),
+    events.XA_PREPARE: "prepares an XA transaction, which is not captured",
+    events.INCIDENT: "the server says that its log has lost changes",
+}
 _MICROS_TO_2000 = 946_684_800_000_000
 _TRUNCATED = struct.pack(">BIB", TRUNCATE, 1, 0)
 
@@ -75,13 +83,15 @@ class Stream(SpoolingStream):
         self._rested = self._looked = time.monotonic()
         self._place = self._target = 0
         self._file, self._log_of = "", ""
-        self._checksums = self._standalone = self._is_stale = False
+        self._checksums = self._standalone = self._is_stale = self._ends = False
         self._tables: dict[str, Captured] = {}
         self._maps: dict[bytes, Rows | None] = {}
         self._by_number: dict[bytes, Rows | None] = {}
         self._named: dict[str, TableMap] = {}
         self._reported: set[str] = set()
         self._begun = 0
+        self._is_between = True
+        self._replayed: set[str] | None = None
         self._begin_message = b""
 
     def capture(self) -> None:
@@ -130,17 +140,29 @@ class Stream(SpoolingStream):
             return
         self._place = max(self._intake.end, known.confirmed)
         self._log_of = known.log
+        if self._intake.is_open and not self._in_snapshot:
+            self._replayed = set(known.numbers)
         self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
         if self._in_snapshot:  # it was broken off: the table is read again, at another place
             self._intake.end_rows(self._intake.end)
             self._seal()
-        rows.look_for(self._look(session))
+        self._find(session)
+
+    def _find(self, session: Session) -> None:
+        """Have the rows of new tables be due. A transaction that is in the log may not be in a snapshot yet."""
+        least = self._place if self._is_between else self._begun + 1
+        if not self._first_rows.look_for(self._look(session), least):
+            self._is_stale = True
 
     def _look(self, session: Session) -> Sequence[Captured]:
         """Return the tables that there are now; each gets a number."""
         self._looked, self._is_stale = time.monotonic(), False
         record = self._first_rows.record
-        there = found(session, self._location, record.numbers).tables
+        found_now = found(session, self._location, record.numbers)
+        there = found_now.tables
+        for name in record.numbers.keys() & found_now.left_out:
+            why = f"it {found_now.left_out[name]}; or exclude it"
+            raise EnvironmentFault(f"{self._server.shown}: table {name} was captured, and cannot be any more: {why}")
         new = [one.name for one in there if one.name not in record.numbers]
         if new:
             first = self._next_number()
@@ -161,6 +183,11 @@ class Stream(SpoolingStream):
 
     def _dumped(self, session: Session) -> Packets:
         number, offset = events.file_and_offset(self._place)
+        if offset >> 32:
+            raise EnvironmentFault(
+                f"{self._server.shown}: the log cannot be read from {events.place_text(self._place)}: the protocol has "
+                f"no place beyond 4 GiB of a file; {ANEW}"
+            )
         self._file = f"{self._first_rows.record.database}.{number:06d}"
         session.run(_BEFORE_DUMP)
         [(checksum,)] = session.rows("select @master_binlog_checksum")
@@ -188,7 +215,8 @@ class Stream(SpoolingStream):
                 self._wait_for_room()
                 heard = time.monotonic()
             if (self._is_stale or now - self._looked > _TABLES_S) and not self._intake.is_open:
-                self._first_rows.look_for(self._look(session))
+                self._find(session)
+                self._reported.clear()
 
     def _event(self, packet: bytes) -> Event:
         if packet[:1] == b"\xff" and int.from_bytes(packet[1:3], "little") == _FATAL:
@@ -221,12 +249,8 @@ class Stream(SpoolingStream):
             self._commit(event)
         elif kind in (events.QUERY, events.QUERY_COMPRESSED):
             self._statement(event)
-        elif kind == events.XA_PREPARE:
-            if not event.body[0] and not self._begin_message:
-                raise self._fault(event, "prepares an XA transaction, which is not captured")
-            self._commit(event)
-        elif kind == events.INCIDENT:
-            raise self._fault(event, "the server says that its log has lost changes")
+        elif kind in _REFUSED:
+            self._refuse(event)
         elif kind == events.FORMAT:
             self._format(event)
         elif kind == events.ROTATE:
@@ -237,6 +261,14 @@ class Stream(SpoolingStream):
             self._place = max(self._place, events.place_of(self._file, event.end))
         elif not event.is_artificial:
             self._place = self._after(event)
+            is_query = kind in (events.QUERY, events.QUERY_COMPRESSED)
+            self._is_between |= kind in (events.XID, events.XA_PREPARE) or (is_query and self._ends)
+
+    def _refuse(self, event: Event) -> None:
+        """Raise for what cannot be followed; an XA transaction of one phase ends as others do."""
+        if event.kind != events.XA_PREPARE or not (event.body[0] or self._begin_message):
+            raise self._fault(event, _REFUSED[event.kind])
+        self._commit(event)
 
     def _after(self, event: Event) -> int:
         """Return the place after an event. Events have 32 bits of it, and files may be larger."""
@@ -263,7 +295,8 @@ class Stream(SpoolingStream):
         if (due := self._first_rows.place) is not None and self._place >= due:
             self._copy()
         self._standalone = bool(event.body[12] & events.STANDALONE)
-        self._begun = self._place
+        self._begun, self._is_between = self._place, False
+        self._by_number.clear()  # each statement has the maps of its tables
         micros = event.seconds * 1_000_000 - _MICROS_TO_2000
         self._begin_message = begin(self._begun, micros, int.from_bytes(event.body[:4], "little"))
 
@@ -275,14 +308,17 @@ class Stream(SpoolingStream):
 
     def _commit(self, event: Event) -> None:
         if not self._begin_message:
+            self._replayed = None
             micros = event.seconds * 1_000_000 - _MICROS_TO_2000
             self._intake.take(commit(self._begun, self._after(event), micros))
 
     def _map(self, session: Session, event: Event) -> None:
         number, body = event.body[:6], event.body
+        if self._is_between:
+            raise self._fault(event, "changes come without the beginning of their transaction")
         if body[8:] not in self._maps:
             if self._is_stale:
-                self._first_rows.look_for(self._look(session))
+                self._find(session)
             self._maps[body[8:]] = self._rows_of(session, table_map(body, self._charsets))
         rows = self._by_number[number] = self._maps[body[8:]]
         if rows is not None:
@@ -292,8 +328,10 @@ class Stream(SpoolingStream):
         """Return how rows of a table are read; None for a table that is not captured."""
         if not wanted(own.schema, own.table, self._location, self._server.database):
             return None
-        if own.name not in self._first_rows.record.numbers:
-            self._first_rows.look_for(self._look(session))
+        if self._replayed is not None and own.name not in self._replayed:
+            return None  # as when the transaction was read before: its changes are counted alike
+        if own.name not in self._first_rows.record.numbers and own.name not in self._reported:
+            self._find(session)
         oid = self._first_rows.record.numbers.get(own.name)
         if oid is None:
             if own.name not in self._reported:
@@ -324,8 +362,9 @@ class Stream(SpoolingStream):
         self._seal_where_due()
 
     def _statement(self, event: Event) -> None:
-        statement = events.statement_of(event)
+        statement = events.statement_of(event, self._charsets)
         word = first_word(statement.text)
+        self._ends = self._standalone or word in ("commit", "rollback")
         if word == "commit":
             self._commit(event)
         elif word == "rollback" and not self._begin_message:
@@ -334,18 +373,18 @@ class Stream(SpoolingStream):
                 f"{statement.text[:80]!r}: a transaction is taken back whose changes are in the log, for it has tables "
                 "of engines without transactions",
             )
-        elif word in CHANGES:
+        elif word in CHANGES or not (self._standalone or word in _OF_TRANSACTIONS):
             raise self._fault(
                 event,
                 f"changes are in the log as a statement ({statement.text[:80]!r}), and not as rows: a client has set "
                 "binlog_format",
             )
-        elif word not in ("begin", "savepoint", "rollback", "xa", ""):
+        elif self._standalone or word in ("create", "drop"):
             self._define(event, statement)
 
     def _define(self, event: Event, statement: events.Statement) -> None:
         """Follow a statement that may define tables: those that are emptied, or are other ones from now on."""
-        meaning = meaning_of(statement.text, statement.database)
+        meaning = meaning_of(statement.text, statement.database, lower=self._charsets.lower_names)
         record = self._first_rows.record
         for name in meaning.truncated:
             self._truncate(event, record.numbers.get(name))
@@ -361,6 +400,7 @@ class Stream(SpoolingStream):
         self._is_stale = True
         self._maps.clear()
         self._named.clear()
+        self._reported.clear()
         gone = {
             *meaning.gone,
             *meaning.renamed,
@@ -368,6 +408,9 @@ class Stream(SpoolingStream):
         }
         others = sorted(gone & set(record.numbers))
         if others and self._begun > record.followed:
+            self._seal()  # changes before are of the numbers of then
+            if any(self._first_rows.is_due(record.numbers[name]) for name in others):
+                self._first_rows.close()
             first = self._next_number()
             record.numbers |= {name: number for number, name in enumerate(others, first)}
             record.followed = self._begun
@@ -402,8 +445,8 @@ class Stream(SpoolingStream):
 
     def _confirm(self) -> None:
         """Record the place up to which all that is ours is durable, and which log it is in."""
-        record = self._first_rows.record
-        if self._first_rows.place is None and not self._intake.is_held and self._place > record.confirmed:
+        record, is_held = self._first_rows.record, self._intake.is_held or not self._is_between
+        if self._first_rows.place is None and not is_held and self._place > record.confirmed:
             record.confirmed, record.log = self._place, self._log_of
             record.write(self._spool.path)
 

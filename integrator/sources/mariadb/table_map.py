@@ -33,6 +33,8 @@ _OF_CHARACTERS = frozenset((_VARCHAR, _BLOB, _STRING, _GEOMETRY))
 _META_BYTES = {_FLOAT: 1, _DOUBLE: 1, _BLOB: 1, _GEOMETRY: 1, _TIMESTAMP: 1, _DATETIME: 1, _TIME: 1, _VARCHAR: 2,
                _BIT: 2, _DECIMAL: 2, _STRING: 2, 140: 1, 141: 2}  # fmt: skip
 _LONG_TEXT = 255
+LARGE = frozenset((_BLOB, _GEOMETRY))
+"""Types that the log leaves out where they did not change (binlog_row_image = NOBLOB)."""
 _REMEDY = (
     "its columns have no names in the log: set global binlog_row_metadata = 'FULL', and put it into the server's "
     f"configuration; {ANEW}"
@@ -200,8 +202,8 @@ def _column(own: TableMap, one: Own, kind: str, charsets: Charsets, label: int) 
         _TIMESTAMP: lambda: (binlog.TIMESTAMP, 0, meta),
         _YEAR: lambda: (binlog.YEAR, 1, 0),
         _BIT: lambda: (binlog.BIT, (meta >> 8) * 8 + (meta & 0xFF), 0),
-        _ENUM: lambda: (binlog.ENUM, meta & 0xFF, label),
-        _SET: lambda: (binlog.SET, meta & 0xFF, label),
+        _ENUM: lambda: (binlog.ENUM, _read(own, one, charsets, meta & 0xFF), label),
+        _SET: lambda: (binlog.SET, _read(own, one, charsets, meta & 0xFF), label),
         _VARCHAR: lambda: _text(own, one, 2 if meta > _LONG_TEXT else 1, 0, charsets),
         _BLOB: lambda: _text(own, one, meta, 0, charsets),
         _GEOMETRY: lambda: (binlog.BYTES, meta, 0),
@@ -229,10 +231,16 @@ def _string(own: TableMap, one: Own, kind: str, charsets: Charsets) -> tuple[int
 def _text(own: TableMap, one: Own, size: int, fill: int, charsets: Charsets) -> tuple[int, int, int]:
     if one.charset == BINARY:
         return binlog.BYTES, size, fill
-    if not charsets.is_read(one.charset):
+    _read(own, one, charsets, size)
+    own_map = charsets.map_of(one.charset)
+    return (binlog.TEXT, size, 0) if own_map is None else (binlog.MAPPED, size, own_map)
+
+
+def _read(own: TableMap, one: Own, charsets: Charsets, size: int) -> int:
+    """Return `size`, of a column whose character set is read. Raises EnvironmentFault for another."""
+    if one.charset != BINARY and not charsets.is_read(one.charset):
         raise EnvironmentFault(
             f"table {own.name}, column {one.name}: the character set {one.charset} is not read: convert the column to "
             "utf8mb4, or exclude the table"
         )
-    own_map = charsets.map_of(one.charset)
-    return (binlog.TEXT, size, 0) if own_map is None else (binlog.MAPPED, size, own_map)
+    return size
