@@ -116,7 +116,7 @@ def test_no_place_is_confirmed_that_is_not_durable(database, spooled, monkeypatc
     def send(self, lsn, *, reply=False):
         real(self, lsn, reply=reply)
         if lsn and self._intake.is_held:  # else all that has come is durable
-            durable = standing_in(spool)
+            durable = standing_in(spool.path)
             confirmed.append((lsn, durable.end))
 
     monkeypatch.setattr(answers.Answers, "_send", send)
@@ -128,7 +128,7 @@ def test_no_place_is_confirmed_that_is_not_durable(database, spooled, monkeypatc
         until(lambda: each_once(spooled, database, "a"))
     assert all(lsn <= end for lsn, end in confirmed)
     place = database(f"select confirmed_flush_lsn - '0/0' from pg_replication_slots where slot_name = 's_{name}'")
-    assert int(place) >= standing_in(spool).end
+    assert int(place) >= standing_in(spool.path).end
 
 
 def test_a_server_that_says_nothing_is_connected_to_again(database, spooled, monkeypatch, name):
