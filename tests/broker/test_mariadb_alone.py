@@ -16,7 +16,7 @@ from integrator.channel.databases import MariaDbLocation
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES
-from integrator.sources.mariadb import settings, snapshot
+from integrator.sources.mariadb import settings, snapshot, tables
 from integrator.sources.mariadb import stream as streams
 from integrator.sources.mariadb.packets import Packets
 from integrator.sources.mariadb.server import Server
@@ -616,8 +616,8 @@ def test_tables_that_are_left_out_are_not_looked_for_again_and_again(database, s
     spooled.catch_up()
     for number in range(30):
         database(f"insert into m values ({number}); insert into n values ({number})")
-    looks, real = [], streams.found
-    monkeypatch.setattr(streams, "found", lambda *given: looks.append(1) or real(*given))
+    looks, real = [], tables.found
+    monkeypatch.setattr(tables, "found", lambda *given: looks.append(1) or real(*given))
     spooled.catch_up()
     assert len(looks) < 5
 

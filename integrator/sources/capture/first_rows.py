@@ -81,6 +81,10 @@ class FirstRows:
         """Return whether the rows of a table are due."""
         return any(one.relation.oid == oid for one in self._due)
 
+    def write(self) -> None:
+        """Make the record durable."""
+        self.record.write(self._spool)
+
     def begin_with(self, tables: Sequence[Captured]) -> int:
         """Return the first place, at which the rows of all tables are due. Raises SourceAway, EnvironmentFault."""
         record = self.record

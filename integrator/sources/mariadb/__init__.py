@@ -5,6 +5,7 @@ settings              what must hold at the server
 catalogue, charsets   which tables, their definitions, and the character sets of their columns
 events, statements    what the log has
 table_map, rows       how rows of a table are read, and their changes
+tables                which are captured, as the log goes on
 snapshot              the rows that tables have at a place of the log
 stream                the connection to the log: what is read, and made durable
 source                the server as a source

@@ -8,8 +8,7 @@ from __future__ import annotations
 import struct
 import time
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from integrator.channel.databases import MariaDbLocation
 from integrator.engine.pgoutput import TRUNCATE
@@ -22,23 +21,19 @@ from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.stream import SpoolingStream
 from integrator.sources.capture.thread import Capture
 from integrator.sources.mariadb import events, settings
-from integrator.sources.mariadb.catalogue import Captured, found, wanted
-from integrator.sources.mariadb.charsets import Charsets
 from integrator.sources.mariadb.events import Event
 from integrator.sources.mariadb.packets import Packets, is_end
-from integrator.sources.mariadb.rows import Rows
 from integrator.sources.mariadb.server import Server, Session
 from integrator.sources.mariadb.snapshot import SnapshotPoints
 from integrator.sources.mariadb.statements import CHANGES, first_word, meaning_of
-from integrator.sources.mariadb.table_map import TableMap, table_map
+from integrator.sources.mariadb.tables import Tables
 from integrator.sources.spool import Spool
 
 SENDER = "binlog"
 _DUMP = 0x12
 _FATAL = 1236
 """ER_MASTER_FATAL_ERROR_READING_BINLOG."""
-_TABLES_S, _CONFIRM_S, _WAIT_S, _SILENT_S = 60.0, 5.0, 0.05, 60.0
-"""Tables are looked for when a statement defines some; beside that, rights may come."""
+_CONFIRM_S, _WAIT_S, _SILENT_S = 5.0, 0.05, 60.0
 _BEFORE_DUMP = (
     "set @master_heartbeat_period = 1000000000, @master_binlog_checksum = @@global.binlog_checksum, "
     "@mariadb_slave_capability = 4"
@@ -80,19 +75,25 @@ class Stream(SpoolingStream):
         super().__init__(capture, spool, intake, at.location.spool_bytes, until_now=until_now)
         self._location, self._server, self._number = at.location, at.server, number
         self._in_snapshot = durable.in_snapshot
-        self._rested = self._looked = time.monotonic()
+        self._rested = time.monotonic()
         self._place = self._target = 0
         self._file, self._log_of = "", ""
-        self._checksums = self._standalone = self._is_stale = self._ends = False
-        self._tables: dict[str, Captured] = {}
-        self._maps: dict[bytes, Rows | None] = {}
-        self._by_number: dict[bytes, Rows | None] = {}
-        self._named: dict[str, TableMap] = {}
-        self._reported: set[str] = set()
+        self._checksums = self._standalone = self._ends = False
+        self._of_tables: Tables | None = None
         self._begun = 0
         self._is_between = True
-        self._replayed: set[str] | None = None
         self._begin_message = b""
+
+    @property
+    def _tables(self) -> Tables:
+        if self._of_tables is None:
+            raise RuntimeError("no session")
+        return self._of_tables
+
+    @property
+    def _least(self) -> int:
+        """Up to where the log was read: a snapshot is not to be before it."""
+        return self._place if self._is_between else self._begun + 1
 
     def capture(self) -> None:
         """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
@@ -104,7 +105,7 @@ class Stream(SpoolingStream):
                 if not (self._until_now and self._is_done()):
                     with self._server.session() as dumping:
                         self._capture.failure = None
-                        self._receive(session, self._dumped(dumping))
+                        self._receive(self._dumped(dumping))
                 self._seal()
                 self._confirm()
         finally:
@@ -128,58 +129,25 @@ class Stream(SpoolingStream):
                 f"{self._server.shown}: is another server than the one that was captured: {system}, log {base}, and "
                 f"not {record.system}, {record.database}; mend the address, or, {ANEW}"
             )
-        self._charsets = Charsets(session)
         known = record or Record(system, base, "")
         points = SnapshotPoints(self._server, self._location, known.numbers, self._log)
         points.waits = waits
         are_wanted = self._location.snapshot != "never"
         rows = self._rows = FirstRows(points, known, self._spool.path, self._intake, self._log, are_wanted=are_wanted)
+        tables = self._of_tables = Tables(session, self._location, rows, self._intake, self._log)
         if known.creating:
-            self._place = rows.begin_with(self._look(session))
+            self._place = rows.begin_with(tables.look())
             self._copy()
             return
         self._place = max(self._intake.end, known.confirmed)
         self._log_of = known.log
         if self._intake.is_open and not self._in_snapshot:
-            self._replayed = set(known.numbers)
+            tables.replayed = set(known.numbers)
         self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
         if self._in_snapshot:  # it was broken off: the table is read again, at another place
             self._intake.end_rows(self._intake.end)
             self._seal()
-        self._find(session)
-
-    def _find(self, session: Session) -> None:
-        """Have the rows of new tables be due. A transaction that is in the log may not be in a snapshot yet."""
-        least = self._place if self._is_between else self._begun + 1
-        if not self._first_rows.look_for(self._look(session), least):
-            self._is_stale = True
-
-    def _look(self, session: Session) -> Sequence[Captured]:
-        """Return the tables that there are now; each gets a number."""
-        self._looked, self._is_stale = time.monotonic(), False
-        record = self._first_rows.record
-        found_now = found(session, self._location, record.numbers)
-        there = found_now.tables
-        for name in record.numbers.keys() & found_now.left_out:
-            why = f"it {found_now.left_out[name]}; or exclude it"
-            raise EnvironmentFault(f"{self._server.shown}: table {name} was captured, and cannot be any more: {why}")
-        new = [one.name for one in there if one.name not in record.numbers]
-        if new:
-            first = self._next_number()
-            record.numbers |= {name: number for number, name in enumerate(new, first)}
-            record.write(self._spool.path)
-        tables = [
-            replace(one, relation=replace(one.relation, oid=record.numbers[one.name]))
-            if one.relation.oid != record.numbers[one.name]
-            else one
-            for one in there
-        ]
-        self._tables |= {one.name: one for one in tables}
-        self._maps.clear()
-        return tables
-
-    def _next_number(self) -> int:
-        return max(self._first_rows.record.numbers.values(), default=0) + 1
+        tables.find(self._least)
 
     def _dumped(self, session: Session) -> Packets:
         number, offset = events.file_and_offset(self._place)
@@ -195,7 +163,7 @@ class Stream(SpoolingStream):
         payload = struct.pack("<IHI", max(offset, events.FIRST_EVENT), 0, self._number) + self._file.encode()
         return session.send(_DUMP, payload)
 
-    def _receive(self, session: Session, packets: Packets) -> None:
+    def _receive(self, packets: Packets) -> None:
         """Read events until the end is asked for, or all is read that is to be read."""
         heard = time.monotonic()
         while not self._capture.ending:
@@ -206,7 +174,7 @@ class Stream(SpoolingStream):
             if now - heard > _SILENT_S:
                 raise SourceAway(f"{self._server.shown}: the server says nothing for {_SILENT_S:.0f} s")
             for packet in read:
-                self._take(session, self._event(packet))
+                self._take(self._event(packet))
             self._seal_where_due()
             self._rest(now)
             if self._until_now and self._is_done():
@@ -214,9 +182,8 @@ class Stream(SpoolingStream):
             if not self._until_now and self._spool.waiting_bytes > self._spool_bytes:
                 self._wait_for_room()
                 heard = time.monotonic()
-            if (self._is_stale or now - self._looked > _TABLES_S) and not self._intake.is_open:
-                self._find(session)
-                self._reported.clear()
+            if self._tables.is_due and not self._intake.is_open:
+                self._tables.find_again(self._least)
 
     def _event(self, packet: bytes) -> Event:
         if packet[:1] == b"\xff" and int.from_bytes(packet[1:3], "little") == _FATAL:
@@ -236,13 +203,13 @@ class Stream(SpoolingStream):
                 f"{self._server.shown}: {self._file} after {events.place_text(self._place)}: {error}"
             ) from None
 
-    def _take(self, session: Session, event: Event) -> None:
+    def _take(self, event: Event) -> None:
         """Take an event into the spool, and note the place after it."""
         kind = event.kind
         if kind in events.ROWS:
             self._changes(event)
         elif kind == events.TABLE_MAP:
-            self._map(session, event)
+            self._map(event)
         elif kind == events.GTID:
             self._gtid(event)
         elif kind == events.XID:
@@ -296,7 +263,7 @@ class Stream(SpoolingStream):
             self._copy()
         self._standalone = bool(event.body[12] & events.STANDALONE)
         self._begun, self._is_between = self._place, False
-        self._by_number.clear()  # each statement has the maps of its tables
+        self._tables.begin()
         micros = event.seconds * 1_000_000 - _MICROS_TO_2000
         self._begin_message = begin(self._begun, micros, int.from_bytes(event.body[:4], "little"))
 
@@ -308,51 +275,21 @@ class Stream(SpoolingStream):
 
     def _commit(self, event: Event) -> None:
         if not self._begin_message:
-            self._replayed = None
+            self._tables.replayed = None
             micros = event.seconds * 1_000_000 - _MICROS_TO_2000
             self._intake.take(commit(self._begun, self._after(event), micros))
 
-    def _map(self, session: Session, event: Event) -> None:
-        number, body = event.body[:6], event.body
+    def _map(self, event: Event) -> None:
         if self._is_between:
             raise self._fault(event, "changes come without the beginning of their transaction")
-        if body[8:] not in self._maps:
-            if self._is_stale:
-                self._find(session)
-            self._maps[body[8:]] = self._rows_of(session, table_map(body, self._charsets))
-        rows = self._by_number[number] = self._maps[body[8:]]
+        rows = self._tables.map(event.body, self._least)
         if rows is not None:
             self._intake.take(rows.announced)  # which is no change, and begins nothing
 
-    def _rows_of(self, session: Session, own: TableMap) -> Rows | None:
-        """Return how rows of a table are read; None for a table that is not captured."""
-        if not wanted(own.schema, own.table, self._location, self._server.database):
-            return None
-        if self._replayed is not None and own.name not in self._replayed:
-            return None  # as when the transaction was read before: its changes are counted alike
-        if own.name not in self._first_rows.record.numbers and own.name not in self._reported:
-            self._find(session)
-        oid = self._first_rows.record.numbers.get(own.name)
-        if oid is None:
-            if own.name not in self._reported:
-                self._reported.add(own.name)
-                self._log.warning("changed, and not captured", table=own.name)
-            return None
-        if own.columns is None and (known := self._named.get(own.name)) and known.signature == own.signature:
-            own = known  # the server was restarted without names; no statement has defined tables since they were there
-        if own.columns is not None:
-            self._named[own.name] = own
-        elif oid.to_bytes(4, "big") not in self._intake.read:
-            return None
-        there = self._tables.get(own.name)
-        return Rows(own, oid, there.kinds if there else {}, self._charsets)
-
     def _changes(self, event: Event) -> None:
-        rows = self._by_number.get(event.body[:6])
+        rows = self._tables.rows(event.body[:6])
         if rows is None:
-            if (
-                not self._begin_message
-            ):  # counted as far as the transaction is ours, for what comes again is counted, too
+            if not self._begin_message:  # once the transaction is ours, for what comes again is counted, too
                 self._intake.take(LEFT)
             return
         self._change()
@@ -362,7 +299,7 @@ class Stream(SpoolingStream):
         self._seal_where_due()
 
     def _statement(self, event: Event) -> None:
-        statement = events.statement_of(event, self._charsets)
+        statement = events.statement_of(event, self._tables.charsets)
         word = first_word(statement.text)
         self._ends = self._standalone or word in ("commit", "rollback")
         if word == "commit":
@@ -384,54 +321,22 @@ class Stream(SpoolingStream):
 
     def _define(self, event: Event, statement: events.Statement) -> None:
         """Follow a statement that may define tables: those that are emptied, or are other ones from now on."""
-        meaning = meaning_of(statement.text, statement.database, lower=self._charsets.lower_names)
-        record = self._first_rows.record
-        for name in meaning.truncated:
-            self._truncate(event, record.numbers.get(name))
-        for name in meaning.unlogged:
-            if name in record.numbers:
-                raise self._fault(
-                    event,
-                    f"{statement.text[:80]!r}: rows of partitions are gone or came without events of their own, so "
-                    f"that {name} cannot be followed",
-                )
-        if not meaning.defines:
-            return
-        self._is_stale = True
-        self._maps.clear()
-        self._named.clear()
-        self._reported.clear()
-        gone = {
-            *meaning.gone,
-            *meaning.renamed,
-            *(name for name in record.numbers if name.partition(".")[0] in meaning.dropped),
-        }
-        others = sorted(gone & set(record.numbers))
-        if others and self._begun > record.followed:
-            self._seal()  # changes before are of the numbers of then
-            if any(self._first_rows.is_due(record.numbers[name]) for name in others):
-                self._first_rows.close()
-            first = self._next_number()
-            record.numbers |= {name: number for number, name in enumerate(others, first)}
-            record.followed = self._begun
-            for name in set(meaning.renamed) & set(others):  # its rows are with consumers, as far as they are the same
-                record.begun[name] = record.numbers[name]
-                self._intake.read.add(record.numbers[name].to_bytes(4, "big"))
-            record.write(self._spool.path)
-
-    def _truncate(self, event: Event, oid: int | None) -> None:
-        """Write that a table was emptied, as a transaction of its own."""
-        if oid is None:
-            return
-        number = oid.to_bytes(4, "big")
-        if number in self._intake.read and not self._intake.knows(number):
-            name = next(one for one, own in self._first_rows.record.numbers.items() if own == oid)
-            if (there := self._tables.get(name)) is None:
-                return
-            self._intake.take(there.relation.message())
-        self._change()
-        self._intake.take(_TRUNCATED + number)
-        self._commit(event)
+        meaning = meaning_of(statement.text, statement.database, lower=self._tables.charsets.lower_names)
+        for name in filter(self._tables.has, meaning.unlogged):
+            raise self._fault(
+                event,
+                f"{statement.text[:80]!r}: rows of partitions are gone or came without events of their own, so that "
+                f"{name} cannot be followed",
+            )
+        for name in meaning.truncated:  # a transaction of its own
+            if (number := self._tables.announced(name)) is not None:
+                self._change()
+                self._intake.take(_TRUNCATED + number)
+                self._commit(event)
+        if meaning.defines:
+            if self._tables.others(meaning):
+                self._seal()
+            self._tables.follow(meaning, self._begun)
 
     def _rest(self, now: float) -> None:
         """Read tables that are due at a place that is reached; note, now and then, that nothing is ours up to here."""

@@ -1,0 +1,172 @@
+"""Which tables are captured, and how their rows are read, as the log goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from integrator.channel.databases import MariaDbLocation
+from integrator.decode.encodings.pgoutput import Relation
+from integrator.errors import EnvironmentFault
+from integrator.sources.capture.first_rows import FirstRows
+from integrator.sources.capture.intake import Intake
+from integrator.sources.mariadb.catalogue import Captured, found, wanted
+from integrator.sources.mariadb.charsets import Charsets
+from integrator.sources.mariadb.rows import Rows
+from integrator.sources.mariadb.server import Session
+from integrator.sources.mariadb.statements import Meaning
+from integrator.sources.mariadb.table_map import TableMap, table_map
+
+_LOOK_S = 60.0
+"""Tables are looked for when a statement defines some; beside that, rights may come."""
+
+
+class Tables:
+    """The tables that a location is for. Each has a number, which the record keeps; one that is made anew has another.
+
+    charsets: those of the server. replayed: the tables that had numbers when a transaction was broken off that comes
+    again; changes of others are counted as they were then. None: none comes again.
+    """
+
+    def __init__(self, session: Session, location: MariaDbLocation, rows: FirstRows, intake: Intake, log: Any) -> None:
+        """Ask by a session. rows: whose record has the numbers. Raises SourceAway, EnvironmentFault."""
+        self._session, self._location, self._rows, self._intake, self._log = session, location, rows, intake, log
+        self.charsets = Charsets(session)
+        self.replayed: set[str] | None = None
+        self._looked, self._is_stale = time.monotonic(), False
+        self._known: dict[str, Captured] = {}
+        self._maps: dict[bytes, Rows | None] = {}
+        self._by_number: dict[bytes, Rows | None] = {}
+        self._named: dict[str, TableMap] = {}
+        self._reported: set[str] = set()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether tables are to be looked for."""
+        return self._is_stale or time.monotonic() - self._looked > _LOOK_S
+
+    def look(self) -> Sequence[Captured]:
+        """Return the tables that there are now. Raises EnvironmentFault for one that cannot be captured any more."""
+        self._looked, self._is_stale = time.monotonic(), False
+        record = self._rows.record
+        there = found(self._session, self._location, record.numbers)
+        for name in record.numbers.keys() & there.left_out:
+            why = f"it {there.left_out[name]}; or exclude it"
+            raise EnvironmentFault(
+                f"{self._session.server.shown}: table {name} was captured, and cannot be any more: {why}"
+            )
+        new = [one.name for one in there.tables if one.name not in record.numbers]
+        if new:
+            self._number(new)
+            self._rows.write()
+        tables = [
+            replace(one, relation=replace(one.relation, oid=record.numbers[one.name]))
+            if one.relation.oid != record.numbers[one.name]
+            else one
+            for one in there.tables
+        ]
+        self._known |= {one.name: one for one in tables}
+        self._maps.clear()
+        return tables
+
+    def _number(self, names: Sequence[str]) -> None:
+        numbers = self._rows.record.numbers
+        first = max(numbers.values(), default=0) + 1
+        numbers.update({name: number for number, name in enumerate(names, first)})
+
+    def find(self, least: int) -> None:
+        """Have the rows of new tables be due, at a place that is not before `least`; else they are looked for again.
+
+        A transaction that is in the log may not be in a snapshot yet.
+        """
+        if not self._rows.look_for(self.look(), least):
+            self._is_stale = True
+
+    def find_again(self, least: int) -> None:
+        """Do as `find`, for tables, too, that were found not to be captured."""
+        self._reported.clear()
+        self.find(least)
+
+    def begin(self) -> None:
+        """Begin a transaction: each of its statements has the maps of its tables."""
+        self._by_number.clear()
+
+    def map(self, body: bytes, least: int) -> Rows | None:
+        """Return how the rows after a table map are read; None where the table is not captured. least: as of `find`."""
+        number, own = body[:6], body[8:]
+        if own not in self._maps:
+            if self._is_stale:
+                self.find(least)
+            self._maps[own] = self._rows_of(table_map(body, self.charsets), least)
+        rows = self._by_number[number] = self._maps[own]
+        return rows
+
+    def rows(self, number: bytes) -> Rows | None:
+        """Return how rows of a map's number are read; None where they are not captured."""
+        return self._by_number.get(number)
+
+    def _rows_of(self, own: TableMap, least: int) -> Rows | None:
+        numbers = self._rows.record.numbers
+        if not wanted(own.schema, own.table, self._location, self._session.server.database):
+            return None
+        if self.replayed is not None and own.name not in self.replayed:
+            return None
+        if own.name not in numbers and own.name not in self._reported:
+            self.find(least)
+        oid = numbers.get(own.name)
+        if oid is None:
+            if own.name not in self._reported:
+                self._reported.add(own.name)
+                self._log.warning("changed, and not captured", table=own.name)
+            return None
+        if own.columns is None and (known := self._named.get(own.name)) and known.signature == own.signature:
+            own = known  # the server was restarted without names; no statement has defined tables since they were there
+        if own.columns is not None:
+            self._named[own.name] = own
+        elif oid.to_bytes(4, "big") not in self._intake.read:
+            return None
+        there = self._known.get(own.name)
+        return Rows(own, oid, there.kinds if there else {}, self.charsets)
+
+    def follow(self, meaning: Meaning, place: int) -> None:
+        """Follow a statement that defines tables. What was read before it is to be durable.
+
+        place: where it begins; one that comes again was followed. Tables of names that stand for others are new ones.
+        """
+        self._is_stale = True
+        for kept in (self._maps, self._named, self._reported):
+            kept.clear()
+        record, others = self._rows.record, self.others(meaning)
+        if not others or place <= record.followed:
+            return
+        if any(self._rows.is_due(record.numbers[name]) for name in others):
+            self._rows.close()
+        self._number(others)
+        record.followed = place
+        for name in set(meaning.renamed) & set(others):  # its rows are with consumers, as far as they are the same
+            record.begun[name] = record.numbers[name]
+            self._intake.read.add(record.numbers[name].to_bytes(4, "big"))
+        self._rows.write()
+
+    def others(self, meaning: Meaning) -> list[str]:
+        """Return the tables of ours whose names stand for others after a statement."""
+        numbers = self._rows.record.numbers
+        of_databases = {name for name in numbers if name.partition(".")[0] in meaning.dropped}
+        return sorted(({*meaning.gone, *meaning.renamed} & set(numbers)) | of_databases)
+
+    def has(self, name: str) -> bool:
+        """Return whether a table is captured."""
+        return name in self._rows.record.numbers
+
+    def announced(self, name: str) -> bytes | None:
+        """Have a table be announced; return its number in messages. None: its changes are not captured, or not yet."""
+        oid = self._rows.record.numbers.get(name)
+        if oid is None:
+            return None
+        number = oid.to_bytes(4, "big")
+        if number in self._intake.read and not self._intake.knows(number):
+            schema, _, table = name.partition(".")
+            self._intake.take(Relation(oid, schema, table, "f", ()).message())
+        return number
