@@ -63,7 +63,13 @@ class Spooled:
 def database(server, name):
     server.psql(f"create database {name}")
     yield lambda sql: server.psql(sql, name)
-    server.psql(f"select pg_drop_replication_slot('s_{name}')")
+    of_slot = f"from pg_replication_slots where slot_name = 's_{name}'"
+
+    def dropped():  # the server may not have noticed yet that the capture is gone
+        server.psql(f"select pg_drop_replication_slot(slot_name) {of_slot} and not active")
+        return server.psql(f"select count(*) {of_slot}").strip() == "0"
+
+    until(dropped)
     server.psql(f"drop database {name} with (force)")
 
 
