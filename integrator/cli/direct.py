@@ -52,12 +52,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Direct:
-    """A channel: its name, its text, the password that its address does not have, and the variable for it."""
+    """A channel: its name, its text, the password that its address does not have, the variable for it, and a note."""
 
     name: str
     text: str
     password: str | None = None
     variable: str = ""
+    note: str = ""
 
 
 def channel_of(asked: Asked) -> Direct:
@@ -88,10 +89,11 @@ def _of_directory(asked: Asked) -> Direct:
     if asked.tables:
         raise ConfigurationError("--tables is for databases: of files, the tables of --definitions are sent")
     directory, definitions = Path(asked.source).absolute(), Path(asked.definitions).absolute()
-    name = name_of(directory)
-    tables = f"tables: [{{file: {word(str(definitions))}, sql_dialect: {dialect_of(definitions)[0]}}}]\n"
+    name, (dialect, is_known) = name_of(directory), dialect_of(definitions)
+    tables = f"tables: [{{file: {word(str(definitions))}, sql_dialect: {dialect}}}]\n"
+    note = "" if is_known else f"it is not clear from {definitions} which database's SQL it is: it is read as {dialect}"
     source = FILES.format(changes=word(str(directory)))
-    return Direct(name, _text(asked, name, source, f"{name}.{{hvr_tbl_name}}", tables))
+    return Direct(name, _text(asked, name, source, f"{name}.{{hvr_tbl_name}}", tables), note=note)
 
 
 def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") -> str:

@@ -240,6 +240,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     made = direct.channel_of(asked)
     if made.password is not None:
         os.environ[made.variable] = made.password
+    if made.note:
+        typer.echo(f"note: {made.note}", err=True)
     file = write_channel or state / f"{made.name}.yaml"
     direct.written(made, file)
     if write_channel is not None:

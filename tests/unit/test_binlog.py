@@ -8,10 +8,13 @@ import pytest
 from integrator.channel.databases import MariaDbLocation
 from integrator.engine import binlog
 from integrator.errors import EnvironmentFault
+from integrator.sources.capture.frames import FRAMES
 from integrator.sources.mariadb import events, rows, server, table_map
 from integrator.sources.mariadb.catalogue import wanted
 from integrator.sources.mariadb.source import MariaDb
 from integrator.sources.mariadb.statements import Meaning, first_word, meaning_of
+from integrator.sources.mariadb.stream import Captures, Stream
+from integrator.sources.spool import Spool
 
 pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
 
@@ -196,3 +199,18 @@ def test_rows_of_results_are_written_as_copy_does():
     size = binlog.copied_rows(data, ends, 3, out)
     assert bytes(out[:size]) == b"a\t\\N\t\nx\\ty\t\\\\\\n\tb\n"
     assert binlog.copied_rows(data[:-1], np.array([4, len(data) - 1]), 3, out) == binlog.DAMAGED
+
+
+def test_rows_without_their_map_and_events_that_are_not_known_are_refused(tmp_path):
+    """A row can be of a table that nobody knows, and an event of a newer server: neither is passed over."""
+    location = MariaDbLocation(**{"class": "mariadb", "address": "mariadb://u@h"})
+    spool = Spool(tmp_path, framing=FRAMES)
+    capture = Captures(location, server.Server(location.address)).capture(spool, "test")
+    one = Stream(capture, Captures(location, server.Server(location.address)), spool, 1, until_now=True)
+    one._of_tables = type("Tables", (), {"maps": lambda _self, _number: False})()
+    with pytest.raises(EnvironmentFault, match="without the map of their table"):
+        one._take(event(23, b"\x1f" + ROW))
+    with pytest.raises(EnvironmentFault, match="it is of kind 30, which is not read"):
+        one._take(event(30, b""))
+    one._take(events.Event(160, 0, 1, 0, 0, b""))
+    spool.close()

@@ -22,6 +22,11 @@ INSERTS, UPDATES, DELETES = frozenset((23, 166)), frozenset((24, 167)), frozense
 ROWS = INSERTS | UPDATES | DELETES
 LOADED = frozenset((9, 17, 18))
 """What LOAD DATA is in a log of statements."""
+IGNORED = frozenset((3, 5, 13, 14, 160, 161, 163, 164))
+"""Ends of files, what is of a statement, comments, and lists: none has changes."""
+IGNORABLE = 0x80
+NO_TABLE = b"\xff\xff\xff\0\0\0"
+"""The number of rows that are of no table, with which a statement may end."""
 COMPRESSED = frozenset((166, 167, 168))
 ARTIFICIAL = 0x20
 STANDALONE = 1

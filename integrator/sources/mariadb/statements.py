@@ -16,7 +16,7 @@ _TOKEN = re.compile(
 _TEXT = "'"
 CHANGES = frozenset(("insert", "update", "delete", "replace", "load", "call", "execute", "with"))
 """First words of statements that change rows."""
-_DEFINES = frozenset(("create", "alter", "drop", "rename", "truncate"))
+DEFINES = frozenset(("create", "alter", "drop", "rename", "truncate"))
 _OF_TABLES = frozenset(("table", "tables", "database", "schema", "index"))
 _IN_BETWEEN = frozenset(("if", "exists", "not", "online", "ignore"))
 _OF_PARTITIONS = frozenset(("truncate", "drop", "exchange", "convert"))
@@ -60,7 +60,7 @@ def meaning_of(text: str, database: str, *, lower: bool = False) -> Meaning:
 
     lower: whether names are in lower case, however they are written.
     """
-    if first_word(text) not in _DEFINES:
+    if first_word(text) not in DEFINES:
         return Meaning()
     words = _Words([one.lower() if lower else one for one in _tokens(text)], database)
     if words.take("truncate"):

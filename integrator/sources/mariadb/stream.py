@@ -25,7 +25,7 @@ from integrator.sources.mariadb.events import Event
 from integrator.sources.mariadb.packets import Packets, is_end
 from integrator.sources.mariadb.server import Server, Session
 from integrator.sources.mariadb.snapshot import SnapshotPoints
-from integrator.sources.mariadb.statements import CHANGES, first_word, meaning_of
+from integrator.sources.mariadb.statements import CHANGES, DEFINES, first_word, meaning_of
 from integrator.sources.mariadb.tables import Tables
 from integrator.sources.spool import Spool
 
@@ -224,6 +224,8 @@ class Stream(SpoolingStream):
             self._file = event.body[8:].decode()
             self._place = events.place_of(self._file, int.from_bytes(event.body[:8], "little"))
             return
+        elif kind not in events.IGNORED and kind != events.HEARTBEAT and not event.flags & events.IGNORABLE:
+            raise self._fault(event, f"it is of kind {kind}, which is not read")
         if kind == events.HEARTBEAT:
             self._place = max(self._place, events.place_of(self._file, event.end))
         elif not event.is_artificial:
@@ -287,7 +289,10 @@ class Stream(SpoolingStream):
             self._intake.take(rows.announced)  # which is no change, and begins nothing
 
     def _changes(self, event: Event) -> None:
-        rows = self._tables.rows(event.body[:6])
+        number = event.body[:6]
+        if not self._tables.maps(number):
+            raise self._fault(event, "changes come without the map of their table")
+        rows = self._tables.rows(number)
         if rows is None:
             if not self._begin_message:  # once the transaction is ours, for what comes again is counted, too
                 self._intake.take(LEFT)
@@ -302,6 +307,8 @@ class Stream(SpoolingStream):
         statement = events.statement_of(event, self._tables.charsets)
         word = first_word(statement.text)
         self._ends = self._standalone or word in ("commit", "rollback")
+        if "\ufffd" in statement.text and word in DEFINES:
+            raise self._fault(event, f"{statement.text[:80]!r}: its client's character set is not read")
         if word == "commit":
             self._commit(event)
         elif word == "rollback" and not self._begin_message:

@@ -237,7 +237,9 @@ def _text(own: TableMap, one: Own, size: int, fill: int, charsets: Charsets) -> 
 
 
 def _read(own: TableMap, one: Own, charsets: Charsets, size: int) -> int:
-    """Return `size`, of a column whose character set is read. Raises EnvironmentFault for another."""
+    """Return `size`, of a column whose text is read. Raises EnvironmentFault for another."""
+    if any("\ufffd" in label for label in one.labels):
+        raise EnvironmentFault(f"table {own.name}, column {one.name}: a label is no text; exclude the table")
     if one.charset != BINARY and not charsets.is_read(one.charset):
         raise EnvironmentFault(
             f"table {own.name}, column {one.name}: the character set {one.charset} is not read: convert the column to "

@@ -14,6 +14,7 @@ from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.intake import Intake
 from integrator.sources.mariadb.catalogue import Captured, found, wanted
 from integrator.sources.mariadb.charsets import Charsets
+from integrator.sources.mariadb.events import NO_TABLE
 from integrator.sources.mariadb.rows import Rows
 from integrator.sources.mariadb.server import Session
 from integrator.sources.mariadb.statements import Meaning
@@ -102,6 +103,10 @@ class Tables:
             self._maps[own] = self._rows_of(table_map(body, self.charsets), least)
         rows = self._by_number[number] = self._maps[own]
         return rows
+
+    def maps(self, number: bytes) -> bool:
+        """Return whether the map of a number came in this transaction."""
+        return number in self._by_number or number == NO_TABLE
 
     def rows(self, number: bytes) -> Rows | None:
         """Return how rows of a map's number are read; None where they are not captured."""
