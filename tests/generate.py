@@ -59,7 +59,7 @@ def reference() -> str:
         _model("Location of class kafka", locations.KafkaLocation),
         _model("Location of class kafka with topics", topics.TopicsLocation),
         _model("Location of class postgres", databases.PostgresLocation),
-        _model("Location of class mariadb", databases.MariaDbLocation),
+        _model("Location of class mariadb", databases.BinlogLocation),
         _model("Create_Topics", created_topics.TopicCreation),
         _model("Entry of Create_Topics as a list", created_topics.TopicRule),
         _model("Schema_Registry", locations.RegistryUse),

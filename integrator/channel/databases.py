@@ -59,7 +59,7 @@ class PostgresLocation(DatabaseLocation):
     )
 
 
-class MariaDbLocation(DatabaseLocation):
+class BinlogLocation(DatabaseLocation):
     """A MariaDB server, from version 10.5, whose changes are captured from its binary log."""
 
     class_: Literal["mariadb"] = Field(alias="class", description="A MariaDB that is captured.")

@@ -13,8 +13,8 @@ from integrator.cli.templates import FILES, FIRST
 from integrator.errors import ConfigurationError
 from integrator.names.numbers import counted
 from integrator.plan import Plan
+from integrator.sources.binlog import server as mariadb
 from integrator.sources.capture.source import CapturedSource
-from integrator.sources.mariadb import server as mariadb
 
 PASSWORD_VARIABLES = {"postgres": "PGPASSWORD", "mariadb": mariadb.PASSWORD_VARIABLE}
 """The variables by which clients take a password (https://www.postgresql.org/docs/current/libpq-envars.html)."""

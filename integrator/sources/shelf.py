@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from integrator.channel.databases import MariaDbLocation, PostgresLocation
+from integrator.channel.databases import BinlogLocation, PostgresLocation
 from integrator.channel.sources import FilesLocation, SocketLocation, SourceLocation
 from integrator.channel.topics import TopicsLocation
+from integrator.sources.binlog.source import BinlogSource
 from integrator.sources.contract import Source
 from integrator.sources.files.source import Files
 from integrator.sources.kafka.source import Topics
-from integrator.sources.mariadb.source import MariaDb
 from integrator.sources.postgres.source import Postgres
 from integrator.sources.sockets.source import Socket
 
@@ -20,5 +20,5 @@ SOURCES: dict[type[SourceLocation], Callable[[Any], Source]] = {
     SocketLocation: Socket,
     TopicsLocation: Topics,
     PostgresLocation: Postgres,
-    MariaDbLocation: MariaDb,
+    BinlogLocation: BinlogSource,
 }

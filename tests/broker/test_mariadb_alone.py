@@ -12,15 +12,15 @@ import pymysql
 import pytest
 from structlog.testing import capture_logs
 
-from integrator.channel.databases import MariaDbLocation
+from integrator.channel.databases import BinlogLocation
 from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.binlog import settings, snapshot, tables
+from integrator.sources.binlog import stream as streams
+from integrator.sources.binlog.packets import Packets
+from integrator.sources.binlog.server import Server
+from integrator.sources.binlog.source import BinlogSource
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES
-from integrator.sources.mariadb import settings, snapshot, tables
-from integrator.sources.mariadb import stream as streams
-from integrator.sources.mariadb.packets import Packets
-from integrator.sources.mariadb.server import Server
-from integrator.sources.mariadb.source import MariaDb
 from integrator.sources.spool import SPOOL, Spool, Writer, sealed_in
 from tests.parts import mariadb
 from tests.parts.spooled import Crash, fragile, lines_in, rebuilt, transactions
@@ -42,7 +42,7 @@ class Spooled:
         self.address, self.state, self.directory = server.address(name), state, state / SPOOL
 
     def capture(self, spool, **more):
-        location = MariaDbLocation(**{"class": "mariadb", "address": self.address, **more})
+        location = BinlogLocation(**{"class": "mariadb", "address": self.address, **more})
         return streams.Captures(location, Server(self.address)).capture(spool, "test")
 
     def catch_up(self, **more):
@@ -200,7 +200,7 @@ def test_each_character_set_is_read_as_the_server_does_or_its_tables_are_left_ou
     for one in there:
         expected = database(f"select json_array(convert({one} using utf8mb4)) from t")
         assert [line["new"][one]] == json.loads(expected), one
-    source = MariaDb(MariaDbLocation(**{"class": "mariadb", "address": spooled.address})).defines()
+    source = BinlogSource(BinlogLocation(**{"class": "mariadb", "address": spooled.address})).defines()
     assert [*source.left_out.values()] == [
         "has the column v in the character set big5, which is not read: convert it to utf8mb4"
     ]
@@ -422,7 +422,7 @@ def test_a_user_without_rights_is_told_what_to_run(server, database, spooled, na
         f"create table t (k int primary key); create user {name}@'%' identified by 'x'; grant select on {name}.* to {name}@'%'"
     )
     address = spooled.address.replace("cdc:cdc@", f"{name}:x@")
-    source = MariaDb(MariaDbLocation(**{"class": "mariadb", "address": address}))
+    source = BinlogSource(BinlogLocation(**{"class": "mariadb", "address": address}))
     assert any(
         "grant replication slave, binlog monitor on *.*" in text.lower() or "grant binlog monitor" in text
         for _, text in source.reach("")
@@ -441,7 +441,7 @@ def test_tables_that_cannot_be_followed_are_left_out_with_the_reason(database, s
         "create table parent (k int primary key); "
         "create table child (k int primary key, p int, foreign key (p) references parent (k) on delete cascade)"
     )
-    source = MariaDb(MariaDbLocation(**{"class": "mariadb", "address": spooled.address})).defines()
+    source = BinlogSource(BinlogLocation(**{"class": "mariadb", "address": spooled.address})).defines()
     assert sorted(one.name for one in source.tables()) == ["child", "good", "parent"]
     notes = "\n".join(source.notes())
     assert "is of the engine MyISAM" in notes
@@ -484,7 +484,7 @@ def test_a_log_that_was_removed_or_reset_is_an_error(name):
 
 def test_a_server_that_is_away_is_tried_again_and_how_far_it_is_is_shown(server, database, spooled):
     database("create table t (k int primary key)")
-    source = MariaDb(MariaDbLocation(**{"class": "mariadb", "address": spooled.address}), state=spooled.state)
+    source = BinlogSource(BinlogLocation(**{"class": "mariadb", "address": spooled.address}), state=spooled.state)
     assert source.server_log() is None
     spool = Spool(spooled.directory, framing=FRAMES)
     capture = spooled.capture(spool)
@@ -569,7 +569,7 @@ def test_a_snapshot_that_does_not_have_what_was_read_is_taken_again(database, sp
     spooled.catch_up()
     database("create table u (k int primary key)")
     early = snapshot.SnapshotPoints(
-        Server(spooled.address), MariaDbLocation(**{"class": "mariadb", "address": spooled.address}), {}, None
+        Server(spooled.address), BinlogLocation(**{"class": "mariadb", "address": spooled.address}), {}, None
     )
     points = [early.later()]
     database("insert into u values (1)")
@@ -632,7 +632,7 @@ def test_a_server_log_is_shown_without_the_right_to_see_transactions(server, dat
     database(f"grant select on {name}.* to {name}@'%'; grant replication slave, binlog monitor on *.* to {name}@'%'")
     spooled.address = spooled.address.replace("cdc:cdc@", f"{name}:x@")
     spooled.catch_up()
-    location = MariaDbLocation(**{"class": "mariadb", "address": spooled.address})
-    log = MariaDb(location, state=spooled.state).server_log()
+    location = BinlogLocation(**{"class": "mariadb", "address": spooled.address})
+    log = BinlogSource(location, state=spooled.state).server_log()
     assert (log.transactions, log.oldest_s) == (0, None)
     database(f"drop user {name}@'%'")

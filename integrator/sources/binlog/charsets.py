@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from integrator.engine.arrays import Octets
-from integrator.sources.mariadb.server import Session
+from integrator.sources.binlog.server import Session
 
 BINARY = "binary"
 _UNICODE = frozenset(("utf8", "utf8mb3", "utf8mb4", "ascii"))

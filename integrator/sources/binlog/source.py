@@ -8,26 +8,26 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from integrator.channel.databases import MariaDbLocation
+from integrator.channel.databases import BinlogLocation
 from integrator.channel.problems import Report
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.schema import Table
+from integrator.sources.binlog import catalogue, events, settings
+from integrator.sources.binlog.server import Server, Session
+from integrator.sources.binlog.stream import Captures
 from integrator.sources.capture import record as records
 from integrator.sources.capture.frames import standing_in
 from integrator.sources.capture.record import Record
 from integrator.sources.capture.source import CapturedSource, check_location, feed_of
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
-from integrator.sources.mariadb import catalogue, events, settings
-from integrator.sources.mariadb.server import Server, Session
-from integrator.sources.mariadb.stream import Captures
 from integrator.sources.spool import SPOOL, sealed_in
 
 
 @dataclass(frozen=True)
-class MariaDb(CapturedSource):
+class BinlogSource(CapturedSource):
     """A server. cautions: what of its tables cannot be captured."""
 
-    location: MariaDbLocation
+    location: BinlogLocation
     cautions: tuple[str, ...] = ()
     example = "{class: mariadb, address: mariadb://USER@HOST/DATABASE}"
 
@@ -35,7 +35,7 @@ class MariaDb(CapturedSource):
     def _server(self) -> Server:
         return Server(self.location.address)
 
-    def defines(self, *topics: str) -> MariaDb:
+    def defines(self, *topics: str) -> BinlogSource:
         """Return the source with the definitions that the server's catalogue has now.
 
         topics: the tables whose changes are read now. Where the server does not answer, and none is given, it has those

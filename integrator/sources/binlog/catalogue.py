@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from integrator.channel.databases import MariaDbLocation
+from integrator.channel.databases import BinlogLocation
 from integrator.decode.encodings.pgoutput import Column, Relation
+from integrator.sources.binlog.charsets import Charsets
+from integrator.sources.binlog.server import Session, quoted
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
-from integrator.sources.mariadb.charsets import Charsets
-from integrator.sources.mariadb.server import Session, quoted
 from integrator.tables import mysql_catalogue
 
 _SYSTEM = "('mysql', 'information_schema', 'performance_schema', 'sys')"
@@ -77,7 +77,7 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def found(session: Session, location: MariaDbLocation, numbers: Mapping[str, int]) -> Found:
+def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]) -> Found:
     """Return which tables are captured. numbers: those of tables that have one. Raises SourceAway, EnvironmentFault."""
     columns = defaultdict(list)
     for schema, name, *column in session.rows(_COLUMNS):
@@ -99,7 +99,7 @@ def found(session: Session, location: MariaDbLocation, numbers: Mapping[str, int
     return Found(tuple(tables), left_out, tuple(_cascades(session, names)))
 
 
-def wanted(schema: str, name: str, location: MariaDbLocation, database: str | None) -> bool:
+def wanted(schema: str, name: str, location: BinlogLocation, database: str | None) -> bool:
     """Return whether a location is for a table. database: that of its address, which names without one are of."""
     if not is_wanted(f"{schema}.{name}", location):
         return False

@@ -11,8 +11,8 @@ import zlib
 from dataclasses import dataclass
 
 from integrator.errors import EnvironmentFault
+from integrator.sources.binlog.charsets import Charsets
 from integrator.sources.capture.record import ANEW
-from integrator.sources.mariadb.charsets import Charsets
 
 HEADER_BYTES, CHECKSUM_BYTES = 19, 4
 (

@@ -16,9 +16,9 @@ from integrator.decode.encodings.pgoutput import Column, Relation
 from integrator.engine import binlog
 from integrator.engine.binlog import Program
 from integrator.errors import EnvironmentFault
+from integrator.sources.binlog.charsets import BINARY, Charsets
+from integrator.sources.binlog.events import Cursor
 from integrator.sources.capture.record import ANEW
-from integrator.sources.mariadb.charsets import BINARY, Charsets
-from integrator.sources.mariadb.events import Cursor
 
 _SIGNS, _CHARSET, _CHARSETS, _NAMES, _SETS, _ENUMS, _ENUM_CHARSET, _ENUM_CHARSETS = 1, 2, 3, 4, 5, 6, 10, 11
 (_TINY, _SHORT, _LONG, _FLOAT, _DOUBLE, _LONGLONG, _INT24, _DATE, _YEAR) = (1, 2, 3, 4, 5, 8, 9, 10, 13)

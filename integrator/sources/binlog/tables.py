@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from integrator.channel.databases import MariaDbLocation
+from integrator.channel.databases import BinlogLocation
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import EnvironmentFault
+from integrator.sources.binlog.catalogue import Captured, found, wanted
+from integrator.sources.binlog.charsets import Charsets
+from integrator.sources.binlog.events import NO_TABLE
+from integrator.sources.binlog.rows import Rows
+from integrator.sources.binlog.server import Session
+from integrator.sources.binlog.statements import Meaning
+from integrator.sources.binlog.table_map import TableMap, table_map
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.intake import Intake
-from integrator.sources.mariadb.catalogue import Captured, found, wanted
-from integrator.sources.mariadb.charsets import Charsets
-from integrator.sources.mariadb.events import NO_TABLE
-from integrator.sources.mariadb.rows import Rows
-from integrator.sources.mariadb.server import Session
-from integrator.sources.mariadb.statements import Meaning
-from integrator.sources.mariadb.table_map import TableMap, table_map
 
 _LOOK_S = 60.0
 """Tables are looked for when a statement defines some; beside that, rights may come."""
@@ -31,7 +31,7 @@ class Tables:
     again; changes of others are counted as they were then. None: none comes again.
     """
 
-    def __init__(self, session: Session, location: MariaDbLocation, rows: FirstRows, intake: Intake, log: Any) -> None:
+    def __init__(self, session: Session, location: BinlogLocation, rows: FirstRows, intake: Intake, log: Any) -> None:
         """Ask by a session. rows: whose record has the numbers. Raises SourceAway, EnvironmentFault."""
         self._session, self._location, self._rows, self._intake, self._log = session, location, rows, intake, log
         self.charsets = Charsets(session)

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from integrator.channel.databases import MariaDbLocation
+from integrator.channel.databases import BinlogLocation
 from integrator.engine.binlog import copied_rows
 from integrator.errors import EnvironmentFault, SourceAway
-from integrator.sources.mariadb.catalogue import Captured, found
-from integrator.sources.mariadb.events import place_of, place_text
-from integrator.sources.mariadb.packets import Packets, is_end
-from integrator.sources.mariadb.server import Server, Session
+from integrator.sources.binlog.catalogue import Captured, found
+from integrator.sources.binlog.events import place_of, place_text
+from integrator.sources.binlog.packets import Packets, is_end
+from integrator.sources.binlog.server import Server, Session
 
 _FRAME_BYTES = 1024 * 1024
 _OPEN = "select count(*) from information_schema.innodb_trx where trx_started <= %s and trx_mysql_thread_id <> 0"
@@ -28,7 +28,7 @@ _LOOK_S, _SILENT_S = 0.2, 60.0
 class Point:
     """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
 
-    def __init__(self, lsn: int, session: Session, location: MariaDbLocation, numbers: Mapping[str, int]) -> None:
+    def __init__(self, lsn: int, session: Session, location: BinlogLocation, numbers: Mapping[str, int]) -> None:
         self.lsn, self._session, self._location, self._numbers = lsn, session, location, numbers
 
     def tables(self, names: set[str]) -> list[Captured]:
@@ -96,7 +96,7 @@ def _copied(table: Captured, rows: list[bytes]) -> bytes:
 class SnapshotPoints:
     """Places in the log at which snapshots begin."""
 
-    def __init__(self, server: Server, location: MariaDbLocation, numbers: Mapping[str, int], log: Any) -> None:
+    def __init__(self, server: Server, location: BinlogLocation, numbers: Mapping[str, int], log: Any) -> None:
         self._server, self._location, self._numbers, self._log = server, location, numbers, log
         self.waits = False
 

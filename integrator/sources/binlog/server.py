@@ -15,7 +15,7 @@ from pymysql.constants import CR
 from typing_extensions import Self
 
 from integrator.errors import EnvironmentFault, SourceAway, shortened
-from integrator.sources.mariadb.packets import Packets
+from integrator.sources.binlog.packets import Packets
 
 NO_ADDRESS = (
     "the address is none: write mariadb://USER@HOST:PORT, or …/DATABASE for the tables of one database, with odd "

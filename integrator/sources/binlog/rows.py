@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.engine.binlog import DELETE, INSERT, UPDATE, Program, scan, write
 from integrator.errors import EnvironmentFault
+from integrator.sources.binlog.charsets import Charsets
+from integrator.sources.binlog.events import COMPRESSED, INSERTS, UPDATES, Cursor, Event, inflated
+from integrator.sources.binlog.table_map import LARGE, TableMap, program_of, relation_of
 from integrator.sources.capture.record import ANEW
-from integrator.sources.mariadb.charsets import Charsets
-from integrator.sources.mariadb.events import COMPRESSED, INSERTS, UPDATES, Cursor, Event, inflated
-from integrator.sources.mariadb.table_map import LARGE, TableMap, program_of, relation_of
 
 _POST_HEADER_BYTES = 8
 

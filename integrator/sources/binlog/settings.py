@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.mariadb.server import Session
+from integrator.sources.binlog.server import Session
 
 _LEAST = (10, 5)
 _WHOLE = ("FULL", "NOBLOB", "FULL_NODUP")

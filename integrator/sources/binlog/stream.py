@@ -10,9 +10,16 @@ import time
 import zlib
 from dataclasses import dataclass
 
-from integrator.channel.databases import MariaDbLocation
+from integrator.channel.databases import BinlogLocation
 from integrator.engine.pgoutput import TRUNCATE
 from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.binlog import events, settings
+from integrator.sources.binlog.events import Event
+from integrator.sources.binlog.packets import Packets, is_end
+from integrator.sources.binlog.server import Server, Session
+from integrator.sources.binlog.snapshot import SnapshotPoints
+from integrator.sources.binlog.statements import CHANGES, DEFINES, first_word, meaning_of
+from integrator.sources.binlog.tables import Tables
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import LEFT, Standing, begin, commit, standing_in
@@ -20,13 +27,6 @@ from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.stream import SpoolingStream
 from integrator.sources.capture.thread import Capture
-from integrator.sources.mariadb import events, settings
-from integrator.sources.mariadb.events import Event
-from integrator.sources.mariadb.packets import Packets, is_end
-from integrator.sources.mariadb.server import Server, Session
-from integrator.sources.mariadb.snapshot import SnapshotPoints
-from integrator.sources.mariadb.statements import CHANGES, DEFINES, first_word, meaning_of
-from integrator.sources.mariadb.tables import Tables
 from integrator.sources.spool import Spool
 
 SENDER = "binlog"
@@ -54,7 +54,7 @@ _TRUNCATED = struct.pack(">BIB", TRUNCATE, 1, 0)
 class Captures:
     """What is captured: a location, and its server."""
 
-    location: MariaDbLocation
+    location: BinlogLocation
     server: Server
 
     def capture(self, spool: Spool, channel: str) -> Capture:
