@@ -10,7 +10,7 @@ from integrator.engine import binlog
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog import events, rows, server, table_map
 from integrator.sources.binlog.catalogue import wanted
-from integrator.sources.binlog.source import MariaDb
+from integrator.sources.binlog.source import BinlogSource
 from integrator.sources.binlog.statements import Meaning, first_word, meaning_of
 from integrator.sources.binlog.stream import Captures, Stream
 from integrator.sources.capture.frames import FRAMES
@@ -80,7 +80,7 @@ def test_i7_an_address_that_is_none_is_reported_without_it(address):
         server.address_of(address)
     found = []
     location = BinlogLocation(**{"class": "mariadb", "address": address.replace("u@", "u:hidden@")})
-    MariaDb(location).check([], lambda key, text, table="": found.append((key, text)))
+    BinlogSource(location).check([], lambda key, text, table="": found.append((key, text)))
     assert [key for key, _ in found] == ["address"]
     assert "hidden" not in found[0][1]
 
