@@ -60,16 +60,29 @@ class PostgresLocation(DatabaseLocation):
 
 
 class BinlogLocation(DatabaseLocation):
-    """A MariaDB server, from version 10.5, whose changes are captured from its binary log."""
+    """A server whose changes are captured from its binary log. class_: which product it is."""
 
-    class_: Literal["mariadb"] = Field(alias="class", description="A MariaDB that is captured.")
+    class_: Literal["mysql", "mariadb"] = Field(alias="class")
     address: str = Field(
         repr=False,
-        description="The server: mariadb://user@host:3306, or …/shop for the tables of one database; after a ? "
+        description="The server: mysql://user@host:3306 or mariadb://user@host:3306, or …/shop for the tables of one database; after a ? "
         "ssl_mode (disabled, preferred, required, verify_ca, verify_identity), ssl_ca, ssl_cert, ssl_key. Give a "
         "password as ${NAME}, or in the variable MYSQL_PWD.",
     )
-    dialect: Literal["binlog"] = Field("binlog", description="How changes come; there is nothing to choose.")
     server_id: Annotated[int, Field(ge=1, le=4294967295)] | None = Field(
         None, description="Ours among the server's replicas, each of which has another; made of the channel's name."
     )
+
+
+class MySqlLocation(BinlogLocation):
+    """A MySQL server, from version 8.0.1, whose changes are captured from its binary log."""
+
+    class_: Literal["mysql"] = Field(alias="class", description="A MySQL that is captured.")
+    dialect: Literal["mysql"] = Field("mysql", description="How changes come; there is nothing to choose.")
+
+
+class MariaDbLocation(BinlogLocation):
+    """A MariaDB server, from version 10.5, whose changes are captured from its binary log."""
+
+    class_: Literal["mariadb"] = Field(alias="class", description="A MariaDB that is captured.")
+    dialect: Literal["mariadb"] = Field("mariadb", description="How changes come; there is nothing to choose.")

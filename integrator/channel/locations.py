@@ -14,7 +14,7 @@ from integrator.channel.access import KafkaAccess, RegistryConnection, RegistryL
 from integrator.channel.base import Counted, Group
 from integrator.channel.brokers import BROKERS, Brokers
 from integrator.channel.created_topics import CreateTopics
-from integrator.channel.databases import BinlogLocation, PostgresLocation
+from integrator.channel.databases import MariaDbLocation, MySqlLocation, PostgresLocation
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.channel.topics import TopicsLocation
 
@@ -149,6 +149,13 @@ _Kafka = Annotated[
     Discriminator(lambda given: kafka_model(given).__name__),
 ]
 Location = Annotated[
-    FilesLocation | SocketLocation | PostgresLocation | BinlogLocation | SnapshotLocation | JdbcLocation | _Kafka,
+    FilesLocation
+    | SocketLocation
+    | PostgresLocation
+    | MySqlLocation
+    | MariaDbLocation
+    | SnapshotLocation
+    | JdbcLocation
+    | _Kafka,
     Field(discriminator="class_"),
 ]

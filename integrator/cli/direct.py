@@ -13,12 +13,12 @@ from integrator.cli.templates import FILES, FIRST
 from integrator.errors import ConfigurationError
 from integrator.names.numbers import counted
 from integrator.plan import Plan
-from integrator.sources.binlog import server as mariadb
+from integrator.sources.binlog.server import PASSWORD_VARIABLE, SCHEMES
 from integrator.sources.capture.source import CapturedSource
 
-PASSWORD_VARIABLES = {"postgres": "PGPASSWORD", "mariadb": mariadb.PASSWORD_VARIABLE}
+PASSWORD_VARIABLES = {"postgres": "PGPASSWORD"} | dict.fromkeys(SCHEMES, PASSWORD_VARIABLE)
 """The variables by which clients take a password (https://www.postgresql.org/docs/current/libpq-envars.html)."""
-_CLASSES = {"postgresql": "postgres", "postgres": "postgres", "mariadb": "mariadb"}
+_CLASSES = {"postgresql": "postgres", "postgres": "postgres"} | {name: name for name in SCHEMES}
 """The classes of locations, by what an address begins with."""
 FORMATS = {
     "connect-json": "",
@@ -71,7 +71,7 @@ def channel_of(asked: Asked) -> Direct:
     source = f"  src:\n    class: {class_}\n    address: {word(address)}\n"
     if asked.tables:
         source += f"    tables: [{', '.join(map(word, asked.tables))}]\n"
-    topic = ("" if class_ == "mariadb" else f"{name}.") + "{hvr_schema}.{hvr_tbl_name}"
+    topic = ("" if class_ in SCHEMES else f"{name}.") + "{hvr_schema}.{hvr_tbl_name}"
     return Direct(name, _text(asked, name, source, topic), password, PASSWORD_VARIABLES[class_])
 
 
@@ -126,8 +126,8 @@ def _without_password(source: str) -> tuple[str, str | None]:
     if parts.scheme not in _CLASSES:
         raise ConfigurationError(
             f"--from is no address that changes are captured from: {parts.scheme or 'it has no scheme'}; write "
-            "postgresql://USER@HOST:PORT/DATABASE or mariadb://USER@HOST:PORT/DATABASE; of other databases, write a "
-            "channel over the files or topics of what captures them (docs/sources/index.md)"
+            "postgresql://USER@HOST:PORT/DATABASE, mysql://… or mariadb://…; of other databases, write a channel "
+            " over the files or topics of what captures them (docs/sources/index.md)"
         )
     user, at, host = parts.netloc.rpartition("@")
     name, colon, password = user.partition(":")

@@ -200,7 +200,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     source: Annotated[
         str,
         typer.Option(
-            "--from", help="The database: postgresql:// or mariadb://USER@HOST:PORT/DATABASE; or a directory of files."
+            "--from",
+            help="The database: postgresql://, mysql:// or mariadb://USER@HOST:PORT/DATABASE; or a directory of files.",
         ),
     ],
     brokers: Annotated[str, typer.Option("--to", help="Kafka brokers: HOST:PORT, several with commas.")],
@@ -218,7 +219,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         str | None, typer.Option("--definitions", help="Of a directory's tables: a file with SQL, Avro or YAML.")
     ] = None,
     topic: Annotated[
-        str | None, typer.Option(help="The topics: DATABASE.SCHEMA.TABLE without it, for MariaDB DATABASE.TABLE.")
+        str | None,
+        typer.Option(help="The topics: DATABASE.SCHEMA.TABLE without it, for MySQL and MariaDB DATABASE.TABLE."),
     ] = None,
     deletes: Annotated[
         str, typer.Option(help="row: a delete is a message with op_val 0; tombstone: one without a value.")

@@ -1,4 +1,4 @@
-r"""Rows of MariaDB's log, and of its results -> messages of pgoutput's shape, for one table at a time.
+r"""Rows of MySQL's and MariaDB's log, and of their results -> messages of pgoutput's shape, for one table at a time.
 
 https://mariadb.com/kb/en/rows_event_v1v2-rows_compressed_event_v1/ has rows of the log. Values are of the types that
 the table map before them has (https://mariadb.com/kb/en/table_map_event/); they become the text that the server prints
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from integrator.engine.arrays import Ints, Octets
+from integrator.engine.binlog_json import DAMAGED, MOST_BYTES, ROOM, walk_json
 from integrator.engine.binlog_values import (
     decimal_bytes,
     fraction_bytes,
@@ -33,11 +34,10 @@ from integrator.engine.compiled import compiled, inlined
 
 (
     INTEGER, UNSIGNED, FLOAT, DOUBLE, DECIMAL, DATE, TIME, DATETIME, TIMESTAMP, YEAR, BIT, ENUM, SET, TEXT, MAPPED,
-    BYTES, UUID, INET6, INET4,
-) = range(19)  # fmt: skip
+    BYTES, UUID, INET6, INET4, JSON,
+) = range(20)  # fmt: skip
 """Kinds of columns. MAPPED: text of a character set that has a byte for each character."""
 INSERT, UPDATE, DELETE = b"IUD"
-DAMAGED = -1
 _NEW, _OLD, _NULL, _TEXT, _MISSING = b"NOntu"
 _ZERO, _MINUS, _COMMA = b"0-,"
 _BACKSLASH, _TAB, _NEWLINE, _RETURN, _N, _T, _R, _CAPITAL_N = b"\\\t\n\rntrN"
@@ -53,6 +53,7 @@ class Program(NamedTuple):
     kind: of its values. size: bytes of a value, of the length before one, or a decimal's digits. more: digits after the
     point; of an enum or a set its first label; the length to which bytes are filled up, or 0; the map of a MAPPED one.
     labels, bounds: labels as text, and where each begins and ends. maps: of each map and byte a length, and UTF-8.
+    frames: see `walk_json`.
     """
 
     kind: Ints
@@ -61,6 +62,7 @@ class Program(NamedTuple):
     labels: Octets
     bounds: Ints
     maps: Octets
+    frames: Ints
 
 
 @inlined
@@ -71,7 +73,7 @@ def _has(bits: Octets, at: int, column: int) -> bool:
 @compiled
 def _end_of(data: Octets, at: int, end: int, kind: int, size: int, more: int) -> int:
     """Return where a value ends; DAMAGED where it is not whole."""
-    if kind in (TEXT, MAPPED, BYTES, UUID, INET6, INET4):
+    if kind in (TEXT, MAPPED, BYTES, UUID, INET6, INET4, JSON):
         if at + size > end:
             return DAMAGED
         after = at + size + low_first(data, at, size)
@@ -139,6 +141,11 @@ def _scan_image(data: Octets, at: int, end: int, present: int, program: Program,
                 for byte in range(8):  # the low half of a FLOAT is none of a number
                     floats[to + byte] = data[begin + byte] if byte < at - begin else 0xFF
             found[2] += 1
+        elif kind == JSON:
+            found[1] += MOST_BYTES * (at - begin) + 2 * ROOM
+            first = begin + program.size[column]
+            if walk_json(data, first, at, program.frames, floats, found, floats, found, floats[:0], 0) < 0:
+                return DAMAGED
         elif kind in (ENUM, SET):
             found[1] += _room_of_labels(kind, low_first(data, begin, at - begin), more, program)
         else:
@@ -249,10 +256,10 @@ def _value(data: Octets, at: int, end: int, column: int, program: Program, out: 
 
 @compiled
 def _write_image(
-    data: Octets, at: int, present: int, program: Program, texts: Octets, text_ends: Ints, number: int,
+    data: Octets, at: int, present: int, program: Program, texts: Octets, text_ends: Ints, found: Ints,
     out: Octets, to: int,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Write an image as a tuple; return where it ends, the place after the tuple, and the number of the next float."""
+) -> tuple[int, int]:  # fmt: skip
+    """Write an image as a tuple; return where it ends, and the place after the tuple. found: as of `write`."""
     kinds = program.kind
     columns = len(kinds)
     many = 0
@@ -280,41 +287,46 @@ def _write_image(
         first = to + 5
         if kind in (FLOAT, DOUBLE):
             to = first
-            for piece in range(text_ends[number], text_ends[number + 1]):
+            for piece in range(text_ends[found[2]], text_ends[found[2] + 1]):
                 out[to] = texts[piece]
                 to += 1
-            number += 1
+            found[2] += 1
+        elif kind == JSON:
+            value = begin + program.size[column]
+            to = walk_json(data, value, at, program.frames, out, found, texts, text_ends, out, first)
         else:
             to = _value(data, begin, at, column, program, out, first)
         size = to - first
         for byte in range(4):
             out[first - 1 - byte] = size >> 8 * byte & 0xFF
-    return at, to, number
+    return at, to
 
 
 @compiled
 def write(
     data: Octets, at: int, action: int, oid: int, program: Program, texts: Octets, text_ends: Ints, out: Octets,
-    ends: Ints,
+    ends: Ints, found: Ints,
 ) -> int:  # fmt: skip
     """Write rows that were scanned as messages; return how many. ends: takes where each ends.
 
-    oid: of the table. texts, text_ends: the numbers of FLOAT and DOUBLE columns as text, and where each begins.
+    oid: of the table. texts, text_ends: numbers of FLOAT and DOUBLE as text, and where each begins. found: its third
+    number counts those that are written.
     """
     bits = (len(program.kind) + 7) >> 3
     before = at
     after = before + bits if action == UPDATE else before
     at = after + bits
-    row = number = to = 0
+    row = to = 0
+    found[2] = 0
     while at < len(data):
         out[to] = action
         for byte in range(4):
             out[to + 4 - byte] = oid >> 8 * byte & 0xFF
         out[to + 5] = _NEW if action == INSERT else _OLD
-        at, to, number = _write_image(data, at, before, program, texts, text_ends, number, out, to + 6)
+        at, to = _write_image(data, at, before, program, texts, text_ends, found, out, to + 6)
         if action == UPDATE:
             out[to] = _NEW
-            at, to, number = _write_image(data, at, after, program, texts, text_ends, number, out, to + 1)
+            at, to = _write_image(data, at, after, program, texts, text_ends, found, out, to + 1)
         ends[row] = to
         row += 1
     return row

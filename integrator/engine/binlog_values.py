@@ -1,7 +1,8 @@
 """Values of MySQL's and MariaDB's log -> the text that the server prints for them.
 
 https://mariadb.com/kb/en/rows_event_v1v2-rows_compressed_event_v1/: moments and decimals have their most
-significant byte first, other numbers their least significant one. Each function writes from `to` on, and returns where the text ends.
+significant byte first, other numbers their least significant one. Each function writes from `to` on, and returns where
+the text ends.
 """
 
 from __future__ import annotations

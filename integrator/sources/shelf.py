@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from integrator.channel.databases import BinlogLocation, PostgresLocation
+from integrator.channel.databases import MariaDbLocation, MySqlLocation, PostgresLocation
 from integrator.channel.sources import FilesLocation, SocketLocation, SourceLocation
 from integrator.channel.topics import TopicsLocation
 from integrator.sources.binlog.source import BinlogSource
@@ -20,5 +20,6 @@ SOURCES: dict[type[SourceLocation], Callable[[Any], Source]] = {
     SocketLocation: Socket,
     TopicsLocation: Topics,
     PostgresLocation: Postgres,
-    BinlogLocation: BinlogSource,
+    MySqlLocation: BinlogSource,
+    MariaDbLocation: BinlogSource,
 }

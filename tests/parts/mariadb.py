@@ -1,4 +1,4 @@
-"""A MariaDB of the tests' own: a temporary server of the programs that are installed here."""
+"""A MariaDB of the tests' own: a temporary server of the programs that are installed here. `mysql` has one of MySQL."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ class MariaDb:
     password: str = PASSWORD
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     begin: Callable[[], subprocess.Popen[bytes]] | None = None
+    product: str = "mariadb"
 
     def crash(self) -> None:
         """Kill the server by signal 9."""
@@ -68,7 +69,7 @@ class MariaDb:
 
     def address(self, database: str) -> str:
         """The address of a database, as locations have it."""
-        return f"mariadb://{self.user}:{self.password}@{self.host}:{self.port}/{database}"
+        return f"{self.product}://{self.user}:{self.password}@{self.host}:{self.port}/{database}"
 
     def sql(self, text: str, database: str = "mysql") -> str:
         """What the client prints for statements: a line for each row, tabs between columns, without headers.
@@ -77,6 +78,13 @@ class MariaDb:
         """
         how = ["--batch", "--raw", "--skip-column-names"]
         return self._ran([self.client, *self._words, *how, database], text)
+
+    def numbers(self, first: int, last: int) -> str:
+        """What statements select from for a column `seq` with these numbers."""
+        if self.product == "mariadb":
+            return f"seq_{first}_to_{last}"
+        each = f"with recursive n as (select {first} seq union all select seq + 1 from n where seq < {last}) select seq from n"
+        return f"({each}) numbers"
 
     def dump(self, *databases: str) -> str:
         """What `mysqldump --no-data` writes of databases; of one alone without its name."""
@@ -138,23 +146,30 @@ def cluster(settings: str = "") -> Iterator[MariaDb]:
             if owner is not None:
                 os.chown(path, owner.pw_uid, owner.pw_gid)
         install = [found["mariadb-install-db"], "--no-defaults", f"--datadir={data}", "--skip-test-db"]
-        process = _started([*install, "--auth-root-authentication-method=normal"], directory, owner)
+        process = started([*install, "--auth-root-authentication-method=normal"], directory, owner)
         if process.wait():
             raise RuntimeError(f"mariadb-install-db failed: {log.read_text(errors='replace')[-4000:]}")
 
         def begin() -> subprocess.Popen[bytes]:
-            process = _started([found["mariadbd"], f"--defaults-file={directory}/my.cnf"], directory, owner)
-            _until_ready(server, process, log)
+            process = started([found["mariadbd"], f"--defaults-file={directory}/my.cnf"], directory, owner)
+            until_ready(server, process, log)
             return process
 
         server = MariaDb(HOST, port, found["mariadb"], found["mariadb-dump"], begin=begin)
-        try:
-            server.start()
+        with running(server):
             yield server
-        finally:
-            for process in server.processes:
-                process.kill()
-                process.wait()
+
+
+@contextlib.contextmanager
+def running(server: MariaDb) -> Iterator[None]:
+    """Start a server; it is killed afterwards."""
+    try:
+        server.start()
+        yield
+    finally:
+        for process in server.processes:
+            process.kill()
+            process.wait()
 
 
 def _unprivileged() -> pwd.struct_passwd | None:
@@ -165,7 +180,7 @@ def _unprivileged() -> pwd.struct_passwd | None:
     return None
 
 
-def _started(words: list[str], directory: Path, owner: pwd.struct_passwd | None) -> subprocess.Popen[bytes]:
+def started(words: list[str], directory: Path, owner: pwd.struct_passwd | None) -> subprocess.Popen[bytes]:
     """A server program, as its owner; its output goes to the directory's file `log`."""
     with (directory / "log").open("ab") as file:
         return subprocess.Popen(
@@ -181,14 +196,16 @@ def _started(words: list[str], directory: Path, owner: pwd.struct_passwd | None)
         )
 
 
-def _until_ready(server: MariaDb, process: subprocess.Popen[bytes], log: Path) -> None:
+def until_ready(server: MariaDb, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             server.sql("select 1")
         except RuntimeError as error:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"MariaDB did not start: {error}{log.read_text(errors='replace')[-4000:]}") from None
+                raise RuntimeError(
+                    f"{server.product} did not start: {error}{log.read_text(errors='replace')[-4000:]}"
+                ) from None
             time.sleep(0.2)
         else:
             return

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from integrator.channel.databases import BinlogLocation
+from integrator.channel.databases import MariaDbLocation
 from integrator.engine import binlog
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog import events, rows, server, table_map
@@ -79,7 +79,7 @@ def test_i7_an_address_that_is_none_is_reported_without_it(address):
     with pytest.raises(ValueError, match=r"."):
         server.address_of(address)
     found = []
-    location = BinlogLocation(**{"class": "mariadb", "address": address.replace("u@", "u:hidden@")})
+    location = MariaDbLocation(**{"class": "mariadb", "address": address.replace("u@", "u:hidden@")})
     BinlogSource(location).check([], lambda key, text, table="": found.append((key, text)))
     assert [key for key, _ in found] == ["address"]
     assert "hidden" not in found[0][1]
@@ -109,7 +109,7 @@ WANTED = [
 def test_tables_are_those_of_the_addresss_database_or_of_databases_that_are_named(
     schema, table, patterns, database, expected
 ):
-    location = BinlogLocation(**{"class": "mariadb", "address": "mariadb://u@h", "tables": patterns})
+    location = MariaDbLocation(**{"class": "mariadb", "address": "mariadb://u@h", "tables": patterns})
     assert wanted(schema, table, location, database) == expected
 
 
@@ -203,7 +203,7 @@ def test_rows_of_results_are_written_as_copy_does():
 
 def test_rows_without_their_map_and_events_that_are_not_known_are_refused(tmp_path):
     """A row can be of a table that nobody knows, and an event of a newer server: neither is passed over."""
-    location = BinlogLocation(**{"class": "mariadb", "address": "mariadb://u@h"})
+    location = MariaDbLocation(**{"class": "mariadb", "address": "mariadb://u@h"})
     spool = Spool(tmp_path, framing=FRAMES)
     capture = Captures(location, server.Server(location.address)).capture(spool, "test")
     one = Stream(capture, Captures(location, server.Server(location.address)), spool, 1, until_now=True)

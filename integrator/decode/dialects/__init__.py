@@ -71,7 +71,8 @@ def _check(lines: Lines, reading: Reading) -> None:
         check(lines, reading)
 
 
-_CAPTURED = {"pgoutput": pgoutput.DIALECT, "binlog": replace(pgoutput.DIALECT, connector="mariadb")}
+_OF_BINLOG = replace(pgoutput.DIALECT, connector="")
+_CAPTURED = {"pgoutput": pgoutput.DIALECT, "mysql": _OF_BINLOG, "mariadb": _OF_BINLOG}
 DIALECTS: dict[str, Dialect] = {
     "auto": Dialect(
         _read,

@@ -1,4 +1,4 @@
-"""Which tables of a MariaDB are captured, how they are defined, and which are left out."""
+"""Which tables of a server are captured, how they are defined, and which are left out."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ _CASCADES = (
     "and (delete_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT') "
     "or update_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT'))"
 )
+_NATIVE_KEYS = "show global variables like 'innodb_native_foreign_keys'"
 _ENGINE = "InnoDB"
 _HEXADECIMAL = frozenset(
     ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "geometry", "point", "linestring", "polygon",
-     "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection")
+     "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection", "vector")
 )  # fmt: skip
 OWN_TEXT = frozenset(("uuid", "inet6", "inet4"))
 """Types whose values are bytes in the log, and text in results; the log does not say which they are."""
@@ -96,7 +97,9 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
         kinds = {str(column[0]): str(column[1]) for column in own}
         tables.append(Captured(relation, kinds, [_read(*column[:3]) for column in own], int(rows or 0)))
     names = {one.name for one in tables}
-    return Found(tuple(tables), left_out, tuple(_cascades(session, names)))
+    # https://dev.mysql.com/doc/refman/9.7/en/innodb-foreign-key-constraints.html: newer servers have these in the log
+    is_logged = [value for _, value in session.rows(_NATIVE_KEYS)] == ["OFF"]
+    return Found(tuple(tables), left_out, () if is_logged else tuple(_cascades(session, names)))
 
 
 def wanted(schema: str, name: str, location: BinlogLocation, database: str | None) -> bool:
@@ -109,7 +112,7 @@ def wanted(schema: str, name: str, location: BinlogLocation, database: str | Non
 
 def _logged(session: Session) -> dict[str, str]:
     """Return why changes of databases are in no log, by their names."""
-    [status] = session.rows("show master status") or [("", 0, "", "")]
+    [status] = session.rows(session.product.status) or [("", 0, "", "")]
     do, ignore = (set(filter(None, str(one or "").split(","))) for one in status[2:4])
     if not do and not ignore:
         return {}
@@ -140,7 +143,7 @@ def _reason(kind: str, engine: str | None, columns: Sequence[Sequence[str]], cha
 def _cascades(session: Session, names: set[str]) -> list[str]:
     return [
         f"table {schema}.{table}: rows that change by its foreign key {key} (on delete {delete.lower()}, on update "
-        f"{update.lower()}) are changed by InnoDB alone, and are in no log of MariaDB: these changes cannot be captured"
+        f"{update.lower()}) are changed by InnoDB alone, and are not in the log: these changes cannot be captured"
         for schema, table, key, delete, update in session.rows(_CASCADES)
         if f"{schema}.{table}" in names
     ]

@@ -24,7 +24,7 @@ class Charsets:
 
     def __init__(self, session: Session) -> None:
         """Ask a server which it has. Raises SourceAway, EnvironmentFault."""
-        self._session = session
+        self._session, self.product = session, session.product
         rows = session.rows("select character_set_name, maxlen from information_schema.character_sets")
         self._mapped = {str(name) for name, most in rows if most == 1} - _UNICODE - {BINARY}
         self._names = {int(number): str(name) for number, name in session.rows(_collations(session))}

@@ -1,6 +1,7 @@
-"""Events of MariaDB's log, and places in it.
+"""Events of MySQL's and MariaDB's log, and places in it.
 
-https://mariadb.com/kb/en/2-binlog-event-header/. A place is a file's number, and how many bytes are before it there, as
+https://mariadb.com/kb/en/2-binlog-event-header/,
+https://dev.mysql.com/doc/dev/mysql-server/latest/namespacemysql_1_1binlog_1_1event.html. A place is a file's number, and how many bytes are before it there, as
 one number that ascends; its lowest bits are 0, so that the place before a snapshot's is none of a transaction.
 """
 
@@ -8,7 +9,10 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
 
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import Charsets
@@ -16,23 +20,33 @@ from integrator.sources.capture.record import ANEW
 
 HEADER_BYTES, CHECKSUM_BYTES = 19, 4
 (
-    QUERY, ROTATE, FORMAT, XID, TABLE_MAP, INCIDENT, HEARTBEAT, XA_PREPARE, GTID, QUERY_COMPRESSED,
-) = (2, 4, 15, 16, 19, 26, 27, 38, 162, 165)  # fmt: skip
-INSERTS, UPDATES, DELETES = frozenset((23, 166)), frozenset((24, 167)), frozenset((25, 168))
+    QUERY, ROTATE, FORMAT, XID, TABLE_MAP, INCIDENT, HEARTBEAT, XA_PREPARE, PARTIAL, PAYLOAD, QUERY_COMPRESSED,
+) = (2, 4, 15, 16, 19, 26, 27, 38, 39, 40, 165)  # fmt: skip
+_GTID_OF_MARIADB, _GTID, _NO_GTID, _TAGGED_GTID = 162, 33, 34, 42
+GTIDS = frozenset((_GTID_OF_MARIADB, _GTID, _NO_GTID, _TAGGED_GTID))
+"""Each transaction begins with one; those of MySQL may have no number."""
+INSERTS, UPDATES, DELETES = frozenset((23, 30, 166)), frozenset((24, 31, 167)), frozenset((25, 32, 168))
 ROWS = INSERTS | UPDATES | DELETES
+WITH_MORE = frozenset((30, 31, 32))
+"""Rows with data of their own before them, whose bytes two say, themselves among them."""
 LOADED = frozenset((9, 17, 18))
 """What LOAD DATA is in a log of statements."""
-IGNORED = frozenset((3, 5, 13, 14, 160, 161, 163, 164))
-"""Ends of files, what is of a statement, comments, and lists: none has changes."""
+IGNORED = frozenset((3, 5, 13, 14, 28, 29, 35, 36, 37, 160, 161, 163, 164))
+"""Ends of files, what is of a statement, comments, lists, and what is of a group's members: none has changes."""
 IGNORABLE = 0x80
 NO_TABLE = b"\xff\xff\xff\0\0\0"
 """The number of rows that are of no table, with which a statement may end."""
 COMPRESSED = frozenset((166, 167, 168))
 ARTIFICIAL = 0x20
-STANDALONE = 1
-"""Of a GTID's flags: one statement follows, without an end of its own."""
+_STANDALONE = 1
+"""Of a GTID's flags in MariaDB: one statement follows, without an end of its own."""
+_NUMBERS_AT, _SEQUENCE_AT, _COMMITTED_AT, _COMMITTED_BYTES = 17, 34, 42, 7
+"""In a GTID of MySQL: after flags and UUID its number, then a type and two numbers, the second in the log's order, and when
+it was committed, in microseconds since 1970, of which the highest bit says that more follows."""
 _HEADER = struct.Struct("<IBIIIH")
 _FILE_SHIFT, _AT_SHIFT = 36, 3
+_HOW_COMPRESSED, _WHOLE_SIZE, _ZSTD, _NOT_COMPRESSED, _SIZE_AT = 2, 3, 0, 255, 9
+"""Fields of what is compressed, and how it may be."""
 _CHARSET, _CATALOG = 4, 6
 """Of what is known of a statement."""
 _DAMAGED = f"the log is damaged there, or was reset; {ANEW}"
@@ -89,6 +103,54 @@ def event_of(packet: bytes, *, checksums: bool) -> Event:
         if checksums and zlib.crc32(packet[1:last]) != int.from_bytes(packet[last:], "little"):
             raise EnvironmentFault(f"an event of kind {kind} does not have its checksum: {_DAMAGED}")
     return Event(kind, seconds, server, end, flags, packet[1 + HEADER_BYTES : last])
+
+
+@dataclass(frozen=True)
+class Gtid:
+    """What begins a transaction. number: its own. micros: when it was committed, since 1970.
+
+    is_standalone: whether it is one statement, without an end of its own; None where the statement shows that.
+    """
+
+    number: int
+    micros: int
+    is_standalone: bool | None = None
+
+
+def gtid_of(event: Event) -> Gtid:
+    """Return what an event of GTIDS says; of one with a tag only when it was."""
+    body, micros = event.body, event.seconds * 1_000_000
+    if event.kind == _GTID_OF_MARIADB:
+        return Gtid(int.from_bytes(body[:4], "little"), micros, bool(body[12] & _STANDALONE))
+    if event.kind == _TAGGED_GTID or len(body) < _COMMITTED_AT + _COMMITTED_BYTES:
+        return Gtid(0, micros)
+    at = _NUMBERS_AT if event.kind == _GTID else _SEQUENCE_AT
+    committed = int.from_bytes(body[_COMMITTED_AT : _COMMITTED_AT + _COMMITTED_BYTES], "little")
+    return Gtid(int.from_bytes(body[at : at + 4], "little"), committed & ~(1 << 8 * _COMMITTED_BYTES - 1))
+
+
+def unpacked(event: Event) -> Iterator[Event]:
+    """Yield the events of a transaction that the log has compressed, as if each ended where all end.
+
+    https://dev.mysql.com/doc/refman/8.4/en/binary-log-transaction-compression.html. Raises EnvironmentFault.
+    """
+    cursor, fields = Cursor(event.body), dict[int, int]()
+    while field := cursor.number():
+        fields[field] = Cursor(cursor.take(cursor.number())).number()
+    data = event.body[cursor.at :]
+    how = fields.get(_HOW_COMPRESSED, 0)
+    if how == _ZSTD:
+        data = pa.Codec("zstd").decompress(data, fields[_WHOLE_SIZE], asbytes=True)
+    elif how != _NOT_COMPRESSED:
+        raise EnvironmentFault(f"a transaction is compressed in way {how}, which is not read")
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at + _SIZE_AT : at + _SIZE_AT + 4], "little")
+        if size < HEADER_BYTES:
+            raise EnvironmentFault(f"a compressed transaction has an event of {size} bytes: {_DAMAGED}")
+        own = event_of(b"\0" + data[at : at + size], checksums=False)
+        yield replace(own, end=event.end, flags=own.flags & ~ARTIFICIAL)
+        at += size
 
 
 def inflated(data: bytes) -> bytes:

@@ -12,7 +12,7 @@ from integrator.decode.encodings.pgoutput import Relation
 from integrator.engine.binlog import DELETE, INSERT, UPDATE, Program, scan, write
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import Charsets
-from integrator.sources.binlog.events import COMPRESSED, INSERTS, UPDATES, Cursor, Event, inflated
+from integrator.sources.binlog.events import COMPRESSED, INSERTS, UPDATES, WITH_MORE, Cursor, Event, inflated
 from integrator.sources.binlog.table_map import LARGE, TableMap, program_of, relation_of
 from integrator.sources.capture.record import ANEW
 
@@ -33,7 +33,8 @@ class Rows:
     def messages(self, event: Event) -> Iterator[bytes]:
         """Yield the changes of an event. Raises EnvironmentFault for one that is damaged."""
         body = event.body
-        cursor = Cursor(body, _POST_HEADER_BYTES)
+        more = int.from_bytes(body[_POST_HEADER_BYTES : _POST_HEADER_BYTES + 2], "little")
+        cursor = Cursor(body, _POST_HEADER_BYTES + (more if event.kind in WITH_MORE else 0))
         columns = cursor.number()
         at = cursor.at
         action = INSERT if event.kind in INSERTS else UPDATE if event.kind in UPDATES else DELETE
@@ -59,7 +60,7 @@ class Rows:
         rows, room, many = found.tolist()
         texts, bounds = _texts(floats, many)
         out, ends = np.empty(room, np.uint8), np.empty(rows, np.int64)
-        write(data, at, action, self.relation.oid, self._program, texts, bounds, out, ends)
+        write(data, at, action, self.relation.oid, self._program, texts, bounds, out, ends, found)
         begin, made = 0, out.tobytes() if rows < 2 else out[: ends[-1]].tobytes()
         for last in ends.tolist():
             yield made[begin:last]

@@ -1,4 +1,4 @@
-"""Sessions at a MariaDB server, and what of it is shown."""
+"""Sessions at a MySQL or MariaDB server, and what of it is shown."""
 
 from __future__ import annotations
 
@@ -16,22 +16,18 @@ from typing_extensions import Self
 
 from integrator.errors import EnvironmentFault, SourceAway, shortened
 from integrator.sources.binlog.packets import Packets
+from integrator.sources.binlog.product import product_of
 
 NO_ADDRESS = (
-    "the address is none: write mariadb://USER@HOST:PORT, or …/DATABASE for the tables of one database, with odd "
+    "the address is none: write {scheme}://USER@HOST:PORT, or …/DATABASE for the tables of one database, with odd "
     "letters as %40; after a ? there may be {parameters}"
 )
 PASSWORD_VARIABLE = "MYSQL_PWD"  # noqa: S105 - its name
-"""The variable by which MariaDB's clients take a password (https://mariadb.com/kb/en/mariadb-environment-variables/)."""
-SCHEME = "mariadb"
+"""The variable by which clients take a password (https://mariadb.com/kb/en/mariadb-environment-variables/)."""
+SCHEMES = ("mysql", "mariadb")
 _PARAMETERS = ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key")
 _OPEN = frozenset(("disabled", "preferred"))
 _MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
-_SETTINGS = (
-    "set session time_zone = '+00:00', sql_mode = '', wait_timeout = 28800, net_write_timeout = 28800, "
-    "net_read_timeout = 3600, lock_wait_timeout = 86400, max_statement_time = 0, sql_quote_show_create = 1"
-)
-"""By which values are written as text, whatever a user or server sets; and a session stays."""
 _CONNECT_S, _ANSWER_S, _PORT = 10, 3600, 3306
 _QUERY = 0x03
 _AWAY = frozenset(
@@ -59,7 +55,7 @@ def address_of(text: str) -> Address:
     parts = urlsplit(text)
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     mode = given.get("ssl_mode", "preferred").lower()
-    if parts.scheme != SCHEME or not parts.hostname or not parts.username or mode not in _MODES:
+    if parts.scheme not in SCHEMES or not parts.hostname or not parts.username or mode not in _MODES:
         raise ValueError(text)
     if set(given) - set(_PARAMETERS) or "/" in parts.path[1:]:
         raise ValueError(text)
@@ -81,7 +77,7 @@ class Server:
     """A server, by its address. Nothing is asked before a session is opened."""
 
     def __init__(self, address: str) -> None:
-        """Take an address: mariadb://USER@HOST:PORT/DATABASE."""
+        """Take an address: mysql://USER@HOST:PORT/DATABASE, or mariadb://…, whichever of them is there."""
         self._address = address
 
     @property
@@ -99,7 +95,7 @@ class Server:
         try:
             address_of(self._address)
         except ValueError:
-            return NO_ADDRESS.format(parameters=", ".join(_PARAMETERS))
+            return NO_ADDRESS.format(scheme=" or ".join(SCHEMES), parameters=", ".join(_PARAMETERS))
         return None
 
     @property
@@ -142,7 +138,7 @@ class Server:
             session.close()
             raise EnvironmentFault(f"{self.shown}: the server has no TLS, which the address asks for (ssl_mode)")
         try:
-            session.run(_SETTINGS)
+            session.run(session.product.settings)
         except BaseException:
             session.close()
             raise
@@ -150,10 +146,11 @@ class Server:
 
 
 class Session:
-    """An open session."""
+    """An open session. product: the server's."""
 
     def __init__(self, server: Server, connection: Any) -> None:
         self.server, self.connection = server, connection
+        self.product = product_of(connection.get_server_info())
 
     def __enter__(self) -> Self:
         return self

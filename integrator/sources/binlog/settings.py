@@ -1,14 +1,12 @@
-"""What must hold at a MariaDB server before its changes can be captured."""
+"""What must hold at a server before its changes can be captured."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.server import Session
 
-_LEAST = (10, 5)
 _WHOLE = ("FULL", "NOBLOB", "FULL_NODUP")
 METADATA = "set global binlog_row_metadata = 'FULL'"
 _LASTING = "and put it into the server's configuration"
@@ -20,15 +18,15 @@ def _setting(session: Session, name: str) -> str:
     return str(rows[0][1]) if rows else ""
 
 
-def problems(session: Session) -> Iterator[str]:
-    """Yield what of the server keeps us from capturing, with what to do."""
-    version = _setting(session, "version")
-    found = re.match(r"(\d+)\.(\d+)", version)
-    if "mariadb" not in version.lower():
-        yield f"the server is no MariaDB, but {version}, which is not captured: read the files or topics of what does"
+def problems(session: Session, class_: str) -> Iterator[str]:
+    """Yield what of the server keeps us from capturing, with what to do. class_: the location's."""
+    product = session.product
+    if (own := product.name.lower()) != class_:
+        yield f"the server is a {product.name}: write `class: {own}`"
         return
-    if found is None or tuple(map(int, found.groups())) < _LEAST:
-        yield f"the server is older than MariaDB 10.5 ({version}): its log has no names of columns; upgrade it"
+    if product.version < product.least:
+        least = ".".join(map(str, product.least))
+        yield f"the server is older than {product.name} {least}: its log has no names of columns; upgrade it"
         return
     if _setting(session, "log_bin") != "ON":
         yield "the server has no binary log: put log_bin into its configuration, and restart it"
@@ -37,15 +35,17 @@ def problems(session: Session) -> Iterator[str]:
         yield f"binlog_format is {form}: set global binlog_format = 'ROW', {_LASTING}; {_OPEN}"
     if (image := _setting(session, "binlog_row_image")) not in _WHOLE:
         yield f"binlog_row_image is {image}: set global binlog_row_image = 'FULL', {_LASTING}; {_OPEN}"
+    if _setting(session, "binlog_row_value_options"):
+        yield f"binlog_row_value_options is not empty: set global binlog_row_value_options = '', {_LASTING}; {_OPEN}"
     if not has_names(session):
         yield f"binlog_row_metadata is not FULL, so that the log has no names of columns: {METADATA}, {_LASTING}"
     try:
         end_of_log(session)
     except EnvironmentFault as error:
-        yield f"{error}: grant binlog monitor, replication slave on *.* to our user"
+        yield f"{error}: grant {product.monitor}, replication slave on *.* to our user"
         return
     if not any("REPLICATION SLAVE" in grant or "ALL PRIVILEGES ON *.*" in grant for grant in _grants(session)):
-        yield "our user may not read the log: grant replication slave, binlog monitor on *.* to it"
+        yield f"our user may not read the log: grant replication slave, {product.monitor} on *.* to it"
 
 
 def _grants(session: Session) -> list[str]:
@@ -70,12 +70,13 @@ def with_names(session: Session) -> bool:
 
 def end_of_log(session: Session) -> tuple[str, int]:
     """Return the file and the offset that the log ends at. Raises SourceAway, EnvironmentFault."""
-    rows = session.rows("show master status")
+    rows = session.rows(session.product.status)
     if not rows:
         raise EnvironmentFault(f"{session.server.shown}: the server has no binary log")
     return str(rows[0][0]), int(rows[0][1])
 
 
-def server_id(session: Session) -> int:
-    """Return the server's number among its replicas."""
-    return int(_setting(session, "server_id"))
+def identity(session: Session) -> str:
+    """Return what tells the server from others: its UUID where it has one, else its number among replicas."""
+    name = "server_uuid" if session.product.name == "MySQL" else "server_id"
+    return f"{name} {_setting(session, name)}"

@@ -1,7 +1,8 @@
 """The rows that tables have at one place of the log: read in a transaction that sees just these.
 
-The server knows the place of a consistent snapshot, so that nothing is locked for it
-(https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot/).
+MariaDB knows the place of a consistent snapshot, so that nothing is locked for it
+(https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot/). MySQL does not: nothing may be
+committed while a snapshot begins and the place is asked for.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from integrator.sources.binlog.catalogue import Captured, found
 from integrator.sources.binlog.events import place_of, place_text
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
+from integrator.sources.binlog.settings import end_of_log
 
 _FRAME_BYTES = 1024 * 1024
 _OPEN = "select count(*) from information_schema.innodb_trx where trx_started <= %s and trx_mysql_thread_id <> 0"
-_LOOK_S, _SILENT_S = 0.2, 60.0
+_BEGIN = "start transaction with consistent snapshot"
+_LOOK_S, _SILENT_S, _LOCK_S = 0.2, 60.0, 5
+"""_LOCK_S: statements that write wait for as long as the lock is waited for, so that it is given up, and tried again."""
 
 
 class Point:
@@ -119,19 +123,47 @@ class SnapshotPoints:
         session = self._server.session()
         try:
             session.run("set session transaction isolation level repeatable read")
-            session.run("start transaction with consistent snapshot")
-            return Point(_place(session), session, self._location, self._numbers)
+            known = session.product.knows_snapshots
+            place = _begun(session) if known else self._begun_locked(session)
+            return Point(place, session, self._location, self._numbers)
         except BaseException:
             session.close()
             raise
+
+    def _begun_locked(self, session: Session) -> int:
+        """Begin a snapshot while nothing is committed; return its place."""
+        with self._server.session() as locking:
+            locking.run(f"set session lock_wait_timeout = {_LOCK_S}")
+            try:
+                locking.run("flush tables with read lock")
+            except EnvironmentFault as error:  # without the right RELOAD, which hosted servers may not give
+                self._lock_tables(locking, error)
+            session.run(_BEGIN)
+            place = place_of(*end_of_log(locking))
+            locking.run("unlock tables")
+        return place
+
+    def _lock_tables(self, locking: Session, refused: EnvironmentFault) -> None:
+        """Wait for transactions that have written to our tables, and let none begin."""
+        tables = found(locking, self._location, self._numbers).tables
+        if not tables:
+            return
+        try:
+            locking.run(f"lock tables {', '.join(f'{one.quoted} read' for one in tables)}")
+        except EnvironmentFault as error:
+            raise EnvironmentFault(
+                f"{refused}; {error}: to read the rows that tables have, grant reload on *.*, or lock tables on the "
+                "tables, to our user; or declare `snapshot: never`"
+            ) from None
 
     def shown(self, lsn: int) -> str:
         """Return a place as people read it."""
         return place_text(lsn)
 
 
-def _place(session: Session) -> int:
-    """Return the place of a session's snapshot. Raises EnvironmentFault where the server does not say it."""
+def _begun(session: Session) -> int:
+    """Begin a snapshot; return its place. Raises EnvironmentFault where the server does not say it."""
+    session.run(_BEGIN)
     at = {str(name).lower(): value for name, value in session.rows("show status like 'binlog_snapshot_%'")}
     if not at.get("binlog_snapshot_file"):
         raise EnvironmentFault(f"{session.server.shown}: the server does not say where in its log a snapshot is")

@@ -1,4 +1,4 @@
-"""A MariaDB server as a source: its changes are captured into the spool, whose segments are the slices."""
+"""A MySQL or MariaDB server as a source: its changes are captured into the spool, whose segments are the slices."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from integrator.channel.problems import Report
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.schema import Table
 from integrator.sources.binlog import catalogue, events, settings
+from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.stream import Captures
 from integrator.sources.capture import record as records
@@ -29,7 +30,7 @@ class BinlogSource(CapturedSource):
 
     location: BinlogLocation
     cautions: tuple[str, ...] = ()
-    example = "{class: mariadb, address: mariadb://USER@HOST/DATABASE}"
+    example = "{class: mysql, address: mysql://USER@HOST/DATABASE}"
 
     @property
     def _server(self) -> Server:
@@ -58,7 +59,7 @@ class BinlogSource(CapturedSource):
         location, server = self.location, self._server
         but = f" but {', '.join(location.exclude)}" if location.exclude else ""
         of = f"/{server.database}" if server.database else ""
-        return f"MariaDB at {server.shown}{of}, tables {', '.join(location.tables)}{but}"
+        return f"{NAMES[location.class_]} at {server.shown}{of}, tables {', '.join(location.tables)}{but}"
 
     def check(self, tables: Sequence[Table], report: Report) -> None:
         """Report of an address that is none, and of what the location says in vain."""
@@ -75,7 +76,7 @@ class BinlogSource(CapturedSource):
         """Yield why the server cannot be captured, and the statements that somebody with the rights must run."""
         try:
             with self._server.session() as session:
-                for text in settings.problems(session):
+                for text in settings.problems(session, self.location.class_):
                     yield "address", text
         except IntegratorError as error:
             yield "address", str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 _TOKEN = re.compile(
     r"(?P<no>/\*M?!\d*|\*/|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|--[ \t][^\n]*|\#[^\n]*)"
@@ -44,6 +45,12 @@ class Meaning:
 def first_word(text: str) -> str:
     """Return the first word of a statement, in lower case; nothing where it has none."""
     return next(_tokens(text), "").lower()
+
+
+def begins_transaction(text: str) -> bool:
+    """Return whether a statement begins a transaction, whose changes follow it."""
+    first, second, *_ = (*(one.lower() for one in islice(_tokens(text), 2)), "", "")
+    return first == "begin" or (first == "xa" and second in ("start", "begin"))
 
 
 def _tokens(text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a MariaDB's log has goes into the spool, and is made durable; the next one begins at the place after it (I9).
+"""What a server's log has goes into the spool, and is made durable; the next one begins at the place after it (I9).
 
 https://mariadb.com/kb/en/com_binlog_dump/. The server keeps no place for us: it removes its log by its own rules.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 import time
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from integrator.channel.databases import BinlogLocation
@@ -18,7 +19,7 @@ from integrator.sources.binlog.events import Event
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.snapshot import SnapshotPoints
-from integrator.sources.binlog.statements import CHANGES, DEFINES, first_word, meaning_of
+from integrator.sources.binlog.statements import CHANGES, DEFINES, begins_transaction, first_word, meaning_of
 from integrator.sources.binlog.tables import Tables
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
@@ -34,17 +35,13 @@ _DUMP = 0x12
 _FATAL = 1236
 """ER_MASTER_FATAL_ERROR_READING_BINLOG."""
 _CONFIRM_S, _WAIT_S, _SILENT_S = 5.0, 0.05, 60.0
-_BEFORE_DUMP = (
-    "set @master_heartbeat_period = 1000000000, @master_binlog_checksum = @@global.binlog_checksum, "
-    "@mariadb_slave_capability = 4"
-)
-"""A sign of life each second; checksums as they are; and GTIDs (https://mariadb.com/kb/en/com_binlog_dump/)."""
 _OF_TRANSACTIONS = frozenset(("begin", "savepoint", "release", "rollback", "xa", "create", "drop", ""))
 """First words of statements in transactions of rows: with a table's rows may come that it is created."""
 _REFUSED = {
     **dict.fromkeys(events.LOADED, "changes are in the log as a statement (load data), and not as rows"),
     events.XA_PREPARE: "prepares an XA transaction, which is not captured",
     events.INCIDENT: "the server says that its log has lost changes",
+    events.PARTIAL: "changes have parts of JSON only: a client has set binlog_row_value_options",
 }
 _MICROS_TO_2000 = 946_684_800_000_000
 _TRUNCATED = struct.pack(">BIB", TRUNCATE, 1, 0)
@@ -78,11 +75,23 @@ class Stream(SpoolingStream):
         self._rested = time.monotonic()
         self._place = self._target = 0
         self._file, self._log_of = "", ""
-        self._checksums = self._standalone = self._ends = False
+        self._checksums = self._ends = self._is_same_log = False
+        self._standalone: bool | None = None
+        self._committed = 0
         self._of_tables: Tables | None = None
         self._begun = 0
         self._is_between = True
         self._begin_message = b""
+        self._handlers: dict[int, Callable[[Event], None]] = {
+            **dict.fromkeys(events.ROWS, self._changes),
+            **dict.fromkeys(events.GTIDS, self._gtid),
+            **dict.fromkeys((events.QUERY, events.QUERY_COMPRESSED), self._statement),
+            **dict.fromkeys(_REFUSED, self._refuse),
+            events.TABLE_MAP: self._map,
+            events.XID: self._commit,
+            events.PAYLOAD: self._unpack,
+            events.FORMAT: self._format,
+        }
 
     @property
     def _tables(self) -> Tables:
@@ -102,10 +111,9 @@ class Stream(SpoolingStream):
                 self._begin(session)
                 if self._until_now:
                     self._target = events.place_of(*settings.end_of_log(session))
-                if not (self._until_now and self._is_done()):
-                    with self._server.session() as dumping:
-                        self._capture.failure = None
-                        self._receive(self._dumped(dumping))
+                with self._server.session() as dumping:
+                    self._capture.failure = None
+                    self._receive(self._dumped(dumping))
                 self._seal()
                 self._confirm()
         finally:
@@ -120,10 +128,10 @@ class Stream(SpoolingStream):
             self._log.warning(
                 f"was run at the server, until its end: {settings.METADATA}; put it into its configuration"
             )
-        if reasons := list(settings.problems(session)):
+        if reasons := list(settings.problems(session, self._location.class_)):
             raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
         file, _ = settings.end_of_log(session)
-        system, base = f"server_id {settings.server_id(session)}", file.rpartition(".")[0]
+        system, base = settings.identity(session), file.rpartition(".")[0]
         if record is not None and (record.system, record.database) != (system, base):
             raise EnvironmentFault(
                 f"{self._server.shown}: is another server than the one that was captured: {system}, log {base}, and "
@@ -157,7 +165,7 @@ class Stream(SpoolingStream):
                 f"no place beyond 4 GiB of a file; {ANEW}"
             )
         self._file = f"{self._first_rows.record.database}.{number:06d}"
-        session.run(_BEFORE_DUMP)
+        session.run(session.product.before_dump)
         [(checksum,)] = session.rows("select @master_binlog_checksum")
         self._checksums = checksum != "NONE"
         payload = struct.pack("<IHI", max(offset, events.FIRST_EVENT), 0, self._number) + self._file.encode()
@@ -206,20 +214,8 @@ class Stream(SpoolingStream):
     def _take(self, event: Event) -> None:
         """Take an event into the spool, and note the place after it."""
         kind = event.kind
-        if kind in events.ROWS:
-            self._changes(event)
-        elif kind == events.TABLE_MAP:
-            self._map(event)
-        elif kind == events.GTID:
-            self._gtid(event)
-        elif kind == events.XID:
-            self._commit(event)
-        elif kind in (events.QUERY, events.QUERY_COMPRESSED):
-            self._statement(event)
-        elif kind in _REFUSED:
-            self._refuse(event)
-        elif kind == events.FORMAT:
-            self._format(event)
+        if handle := self._handlers.get(kind):
+            handle(event)
         elif kind == events.ROTATE:
             self._file = event.body[8:].decode()
             self._place = events.place_of(self._file, int.from_bytes(event.body[:8], "little"))
@@ -232,6 +228,15 @@ class Stream(SpoolingStream):
             self._place = self._after(event)
             is_query = kind in (events.QUERY, events.QUERY_COMPRESSED)
             self._is_between |= kind in (events.XID, events.XA_PREPARE) or (is_query and self._ends)
+
+    def _unpack(self, event: Event) -> None:
+        """Take the events of a transaction that is compressed."""
+        try:
+            unpacked = list(events.unpacked(event))
+        except EnvironmentFault as error:
+            raise self._fault(event, str(error)) from None
+        for one in unpacked:
+            self._take(one)
 
     def _refuse(self, event: Event) -> None:
         """Raise for what cannot be followed; an XA transaction of one phase ends as others do."""
@@ -257,17 +262,18 @@ class Stream(SpoolingStream):
                 f"{self._server.shown}: the log's file {self._file} is another one than was captured: the log was "
                 f"reset, and changes may be gone; {ANEW}"
             )
-        self._log_of = own
+        self._log_of, self._is_same_log = own, True
 
     def _gtid(self, event: Event) -> None:
         """Begin a transaction; rows of tables that it comes after are read before."""
         if (due := self._first_rows.place) is not None and self._place >= due:
             self._copy()
-        self._standalone = bool(event.body[12] & events.STANDALONE)
+        gtid = events.gtid_of(event)
+        self._standalone = gtid.is_standalone
         self._begun, self._is_between = self._place, False
         self._tables.begin()
-        micros = event.seconds * 1_000_000 - _MICROS_TO_2000
-        self._begin_message = begin(self._begun, micros, int.from_bytes(event.body[:4], "little"))
+        self._committed = gtid.micros - _MICROS_TO_2000
+        self._begin_message = begin(self._begun, self._committed, gtid.number)
 
     def _change(self) -> None:
         """Begin the transaction, where this is its first change of ours."""
@@ -278,8 +284,7 @@ class Stream(SpoolingStream):
     def _commit(self, event: Event) -> None:
         if not self._begin_message:
             self._tables.replayed = None
-            micros = event.seconds * 1_000_000 - _MICROS_TO_2000
-            self._intake.take(commit(self._begun, self._after(event), micros))
+            self._intake.take(commit(self._begun, self._after(event), self._committed))
 
     def _map(self, event: Event) -> None:
         if self._is_between:
@@ -306,6 +311,8 @@ class Stream(SpoolingStream):
     def _statement(self, event: Event) -> None:
         statement = events.statement_of(event, self._tables.charsets)
         word = first_word(statement.text)
+        if self._standalone is None:
+            self._standalone = not begins_transaction(statement.text)
         self._ends = self._standalone or word in ("commit", "rollback")
         if "\ufffd" in statement.text and word in DEFINES:
             raise self._fault(event, f"{statement.text[:80]!r}: its client's character set is not read")
@@ -358,10 +365,12 @@ class Stream(SpoolingStream):
     def _confirm(self) -> None:
         """Record the place up to which all that is ours is durable, and which log it is in."""
         record, is_held = self._first_rows.record, self._intake.is_held or not self._is_between
-        if self._first_rows.place is None and not is_held and self._place > record.confirmed:
+        is_new = self._place > record.confirmed or self._log_of != record.log
+        if self._first_rows.place is None and not is_held and is_new:
             record.confirmed, record.log = self._place, self._log_of
             record.write(self._spool.path)
 
     def _is_done(self) -> bool:
-        """Return whether all is captured that was committed at the start."""
-        return not self._intake.is_open and self._first_rows.place is None and self._place >= self._target
+        """Return whether all is captured that was committed at the start, of the log that was captured before."""
+        is_whole = not self._intake.is_open and self._first_rows.place is None
+        return is_whole and self._place >= self._target and self._is_same_log

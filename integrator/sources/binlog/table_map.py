@@ -15,6 +15,7 @@ import numpy as np
 from integrator.decode.encodings.pgoutput import Column, Relation
 from integrator.engine import binlog
 from integrator.engine.binlog import Program
+from integrator.engine.binlog_json import DEPTH, FRAME
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import BINARY, Charsets
 from integrator.sources.binlog.events import Cursor
@@ -25,15 +26,17 @@ _SIGNS, _CHARSET, _CHARSETS, _NAMES, _SETS, _ENUMS, _ENUM_CHARSET, _ENUM_CHARSET
 _VARCHAR, _BIT, _TIMESTAMP, _DATETIME, _TIME, _DECIMAL, _ENUM, _SET, _BLOB, _STRING, _GEOMETRY = (
     15, 16, 17, 18, 19, 246, 247, 248, 252, 254, 255,
 )  # fmt: skip
+_VECTOR, _JSON = 242, 245
+"""Of MySQL."""
 _INTEGERS = {_TINY: 1, _SHORT: 2, _INT24: 3, _LONG: 4, _LONGLONG: 8}
 _SIGNED = frozenset((*_INTEGERS, _FLOAT, _DOUBLE, _YEAR, _DECIMAL))
 """Types of which the log says whether they have a sign."""
-_OF_CHARACTERS = frozenset((_VARCHAR, _BLOB, _STRING, _GEOMETRY))
-"""Types of which the log says the character set."""
+_OF_CHARACTERS = frozenset((_VARCHAR, _BLOB, _STRING))
+"""Types of which the log says the character set; in MariaDB also GEOMETRY."""
 _META_BYTES = {_FLOAT: 1, _DOUBLE: 1, _BLOB: 1, _GEOMETRY: 1, _TIMESTAMP: 1, _DATETIME: 1, _TIME: 1, _VARCHAR: 2,
-               _BIT: 2, _DECIMAL: 2, _STRING: 2, 140: 1, 141: 2}  # fmt: skip
+               _BIT: 2, _DECIMAL: 2, _STRING: 2, _VECTOR: 1, _JSON: 1, 140: 1, 141: 2}  # fmt: skip
 _LONG_TEXT = 255
-LARGE = frozenset((_BLOB, _GEOMETRY))
+LARGE = frozenset((_BLOB, _GEOMETRY, _VECTOR, _JSON))
 """Types that the log leaves out where they did not change (binlog_row_image = NOBLOB)."""
 _REMEDY = (
     "its columns have no names in the log: set global binlog_row_metadata = 'FULL', and put it into the server's "
@@ -91,7 +94,8 @@ def table_map(body: bytes, charsets: Charsets) -> TableMap:
         return TableMap(schema, table, signature, None)
     names = [one.decode() for one in _texts(Cursor(more[_NAMES]))]
     signs = _signs(types, more.get(_SIGNS, b""))
-    collations = _collations(types, _OF_CHARACTERS, more.get(_CHARSET), more.get(_CHARSETS))
+    of_characters = _OF_CHARACTERS | ({_GEOMETRY} if charsets.product.geometry_has_charset else set())
+    collations = _collations(types, of_characters, more.get(_CHARSET), more.get(_CHARSETS))
     collations |= _collations(types, {_ENUM, _SET}, more.get(_ENUM_CHARSET), more.get(_ENUM_CHARSETS))
     labels = {_SET: _lists(more.get(_SETS, b"")), _ENUM: _lists(more.get(_ENUMS, b""))}
     columns = []
@@ -184,6 +188,7 @@ def program_of(own: TableMap, kinds: Mapping[str, str], charsets: Charsets) -> P
         np.frombuffer(b"".join(labels) or b"\0", np.uint8),
         np.column_stack([ends[:-1], ends[1:]]).copy(),
         charsets.maps if len(charsets.maps) else np.zeros(4, np.uint8),
+        np.zeros(DEPTH * FRAME, np.int64),
     )
 
 
@@ -207,12 +212,14 @@ def _column(own: TableMap, one: Own, kind: str, charsets: Charsets, label: int) 
         _VARCHAR: lambda: _text(own, one, 2 if meta > _LONG_TEXT else 1, 0, charsets),
         _BLOB: lambda: _text(own, one, meta, 0, charsets),
         _GEOMETRY: lambda: (binlog.BYTES, meta, 0),
+        _VECTOR: lambda: (binlog.BYTES, meta, 0),
+        _JSON: lambda: (binlog.JSON, meta, 0),
         _STRING: lambda: _string(own, one, kind, charsets),
     }
     if one.type not in made:
-        old = f"its type is in the format of before MariaDB 10.1 ({_OLD[one.type]})" if one.type in _OLD else (
-            f"its type {one.type} is not read"
-        )  # fmt: skip
+        old = f"its type {one.type} is not read"
+        if one.type in _OLD:
+            old = f"its type is in the format of before MySQL 5.6 and MariaDB 10.1 ({_OLD[one.type]})"
         raise EnvironmentFault(
             f"table {own.name}, column {one.name}: {old}; have the server rewrite the table (alter table … force), or "
             "exclude it"

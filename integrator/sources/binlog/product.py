@@ -1,0 +1,69 @@
+"""What of MySQL and MariaDB is not alike: both have the log, its rows, and the protocol."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_SETTINGS = (
+    "set session time_zone = '+00:00', sql_mode = '', wait_timeout = 28800, net_write_timeout = 28800, "
+    "net_read_timeout = 3600, lock_wait_timeout = 86400, sql_quote_show_create = 1, "
+)
+"""By which values are written as text, whatever a user or server sets; and a session stays."""
+_BEFORE_DUMP = "set @master_heartbeat_period = 1000000000, @master_binlog_checksum = @@global.binlog_checksum, "
+"""A sign of life each second, and checksums as they are."""
+NAMES = {"mysql": "MySQL", "mariadb": "MariaDB"}
+"""By the class of a location."""
+_VERSION = re.compile(r"(?:5\.5\.5-)?(\d+)\.(\d+)(?:\.(\d+))?")
+"""Before MariaDB 11 its version follows one that old replicas of MySQL take."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """A server's product. version: the server's; least: the oldest whose log has names of columns.
+
+    settings: of a session. status: asks where the log ends. before_dump: comes before the log is asked for. monitor: the
+    right to ask where it ends. knows_snapshots: whether it says at which place of its log a snapshot is; else tables are
+    locked for that moment. geometry_has_charset: whether the log has the character set of geometries.
+    """
+
+    name: str
+    version: tuple[int, int, int]
+    least: tuple[int, int, int]
+    settings: str
+    status: str
+    before_dump: str
+    monitor: str
+    knows_snapshots: bool
+    geometry_has_charset: bool
+
+
+def product_of(version: str) -> Product:
+    """Return the product of a server that gives this version (https://mariadb.com/kb/en/version/)."""
+    found = _VERSION.match(version)
+    major, minor, patch = (int(one or 0) for one in found.groups()) if found else (0, 0, 0)
+    own = (major, minor, patch)
+    if "mariadb" in version.lower():
+        return Product(
+            name=NAMES["mariadb"],
+            version=own,
+            least=(10, 5, 0),
+            settings=_SETTINGS + "max_statement_time = 0",
+            status="show master status",
+            before_dump=_BEFORE_DUMP + "@mariadb_slave_capability = 4",  # GTIDs: mariadb.com/kb/en/com_binlog_dump
+            monitor="binlog monitor",
+            knows_snapshots=True,
+            geometry_has_charset=True,
+        )
+    return Product(
+        name=NAMES["mysql"],
+        version=own,
+        least=(8, 0, 1),
+        settings=_SETTINGS + "max_execution_time = 0",
+        status="show binary log status" if own >= (8, 2, 0) else "show master status",
+        before_dump=_BEFORE_DUMP + "@source_heartbeat_period = 1000000000, "
+        "@source_binlog_checksum = @@global.binlog_checksum",
+        monitor="replication client",
+        knows_snapshots=False,
+        geometry_has_charset=False,
+    )
