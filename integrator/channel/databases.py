@@ -65,9 +65,9 @@ class BinlogLocation(DatabaseLocation):
     class_: Literal["mysql", "mariadb"] = Field(alias="class")
     address: str = Field(
         repr=False,
-        description="The server: mysql://user@host:3306 or mariadb://user@host:3306, or …/shop for the tables of one database; after a ? "
-        "ssl_mode (disabled, preferred, required, verify_ca, verify_identity), ssl_ca, ssl_cert, ssl_key. Give a "
-        "password as ${NAME}, or in the variable MYSQL_PWD.",
+        description="The server: mysql://user@host:3306 or mariadb://…, or …/shop for the tables of one database; "
+        "after a ? ssl_mode (disabled, preferred, required, verify_ca, verify_identity), ssl_ca, ssl_cert, ssl_key. "
+        "Give a password as ${NAME}, or in the variable MYSQL_PWD.",
     )
     server_id: Annotated[int, Field(ge=1, le=4294967295)] | None = Field(
         None, description="Ours among the server's replicas, each of which has another; made of the channel's name."

@@ -111,7 +111,9 @@ def _room_of_labels(kind: int, value: int, label: int, program: Program) -> int:
 
 
 @compiled
-def _scan_image(data: Octets, at: int, end: int, present: int, program: Program, floats: Octets, found: Ints) -> int:
+def _scan_image(  # noqa: PLR0912 - a case a kind
+    data: Octets, at: int, end: int, present: int, program: Program, floats: Octets, found: Ints
+) -> int:
     """Add what an image has; return where it ends, or DAMAGED."""
     kinds = program.kind
     many = 0

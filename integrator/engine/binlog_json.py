@@ -1,8 +1,8 @@
 """JSON of MySQL's log, which is binary -> the text that the server prints for it.
 
-https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html: a value is a byte for its type, and its bytes; in
-objects and arrays stand first the number of members and the bytes of all, then where keys and values are, as offsets from
-there, or a small value itself. A large one has numbers of four bytes for this, a small one of two.
+https://dev.mysql.com/doc/dev/mysql-server/latest/json__binary_8h.html: a value is a byte for its type, and its bytes.
+Objects and arrays begin with the number of members and the bytes of all; then come where keys and values are, as
+offsets from there, or a small value itself. A large one has numbers of four bytes for this, a small one of two.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _LITERAL, _INT16, _UINT16, _INT32, _UINT32, _INT64, _UINT64, _DOUBLE, _STRING, _
 )
 _DECIMAL, _DATE, _TIME, _DATETIME, _TIMESTAMP = 246, 10, 11, 12, 7
 """Types of columns, of values that JSON has no form for."""
+_MOST_DIGITS = 65
 _NULL, _TRUE, _FALSE = 0, 1, 2
 _LEAST_FIXED, _MOST_FIXED = -15, 14
 """Exponents of numbers that are written without one."""
@@ -84,44 +85,52 @@ def _put_word(word: int, out: Octets, to: int) -> int:
     return to
 
 
+@inlined
+def _exponent_of(texts: Octets, begin: int, end: int) -> tuple[int, int]:
+    """Return where a number's exponent begins, or the number ends, and the exponent."""
+    for place in range(begin, end):
+        if texts[place] == _E:
+            exponent, sign = 0, 1
+            for digit in range(place + 1, end):
+                if texts[digit] == _MINUS:
+                    sign = -1
+                elif texts[digit] >= _ZERO:
+                    exponent = 10 * exponent + int(texts[digit]) - _ZERO
+            return place, sign * exponent
+    return end, 0
+
+
+@inlined
+def _put_zeros(many: int, out: Octets, to: int) -> int:
+    for _ in range(many):
+        out[to] = _ZERO
+        to += 1
+    return to
+
+
 @compiled
 def _put_double(texts: Octets, begin: int, end: int, out: Octets, to: int) -> int:
     """Write a number as the server does, of its shortest text by Arrow: its exponent, and `.0` where there is none."""
     if texts[begin] == _MINUS:
         out[to] = _MINUS
         begin, to = begin + 1, to + 1
-    mantissa = end
-    exponent = 0
-    for place in range(begin, end):
-        if texts[place] == _E:
-            mantissa = place
-            sign = 1
-            for digit in range(place + 1, end):
-                if texts[digit] == _MINUS:
-                    sign = -1
-                elif texts[digit] >= _ZERO:
-                    exponent = 10 * exponent + int(texts[digit]) - _ZERO
-            exponent *= sign
-    whole = mantissa - begin  # digits before the point
-    first, last = -1, -1
+    mantissa, exponent = _exponent_of(texts, begin, end)
+    point = mantissa
+    first, last = -1, -1  # digits that are no zeros before or after all others
     for place in range(begin, mantissa):
         if texts[place] == _POINT:
-            whole = place - begin
+            point = place
         elif texts[place] != _ZERO:
             first = place if first < 0 else first
             last = place
+    exponent += point - first - (first < point)
     if first < 0:
-        out[to], out[to + 1], out[to + 2] = _ZERO, _POINT, _ZERO
-        return to + 3
-    exponent += whole - 1 - (first - begin) + (1 if first > begin + whole else 0)
+        first, last, exponent = begin, begin, 0
     is_fixed = _LEAST_FIXED <= exponent <= _MOST_FIXED
     before = exponent + 1 if is_fixed else 1  # digits before the point
     if before <= 0:
         out[to], out[to + 1] = _ZERO, _POINT
-        to += 2
-        for _ in range(-before):
-            out[to] = _ZERO
-            to += 1
+        to = _put_zeros(-before, out, to + 2)
     many = 0
     for place in range(first, last + 1):
         if texts[place] != _POINT:
@@ -130,21 +139,18 @@ def _put_double(texts: Octets, begin: int, end: int, out: Octets, to: int) -> in
                 to += 1
             out[to] = texts[place]
             many, to = many + 1, to + 1
-    if is_fixed:
-        is_whole = many <= before
-        for _ in range(many, before):
-            out[to] = _ZERO
-            to += 1
-        if is_whole:
-            out[to], out[to + 1] = _POINT, _ZERO
-            to += 2
-        return to
-    out[to] = _E
-    to += 1
-    if exponent < 0:
-        out[to] = _MINUS
+    if not is_fixed:
+        out[to] = _E
         to += 1
-    return put_digits(np.uint64(abs(exponent)), out, to)
+        if exponent < 0:
+            out[to] = _MINUS
+            to += 1
+        return put_digits(np.uint64(abs(exponent)), out, to)
+    to = _put_zeros(before - many, out, to)
+    if many <= before:
+        out[to], out[to + 1] = _POINT, _ZERO
+        to += 2
+    return to
 
 
 @compiled
@@ -204,11 +210,6 @@ def _put_base64(data: Octets, at: int, end: int, kind: int, out: Octets, to: int
     return to + 1
 
 
-@inlined
-def _size_of(kind: int) -> int:
-    return 2 if kind <= _UINT16 else 4 if kind <= _UINT32 else 8
-
-
 @compiled
 def _length(data: Octets, at: int, end: int) -> tuple[int, int]:
     """Return how many bytes follow, and where they begin: seven bits of each byte, of which the last has no eighth."""
@@ -223,9 +224,61 @@ def _length(data: Octets, at: int, end: int) -> tuple[int, int]:
 
 
 @compiled
-def walk_json(  # noqa: C901, PLR0912 - a case a type
-    data: Octets, at: int, end: int, frames: Ints, floats: Octets, found: Ints, texts: Octets, text_ends: Ints, out: Octets,
-    to: int,
+def _put_integer(data: Octets, at: int, kind: int, size: int, out: Octets, to: int) -> int:
+    value = np.uint64(np.int64(low_first(data, at, size)))
+    if kind in (_INT16, _INT32, _INT64) and data[at + size - 1] & 0x80:
+        value = (~value + np.uint64(1)) & (~np.uint64(0) >> np.uint64(64 - 8 * size))
+        out[to] = _MINUS
+        to += 1
+    return put_digits(value, out, to)
+
+
+@compiled
+def _put_opaque(data: Octets, at: int, size: int, kind: int, out: Octets, to: int) -> int:
+    """Write a value of a type of columns; return where it ends, or DAMAGED."""
+    if kind == _DECIMAL:
+        if (
+            size < 2
+            or data[at + 1] > data[at]
+            or data[at] > _MOST_DIGITS
+            or size != 2 + decimal_bytes(int(data[at]), int(data[at + 1]))
+        ):
+            return DAMAGED
+        return put_decimal(data, at + 2, int(data[at]), int(data[at + 1]), out, to)
+    if kind in (_DATE, _TIME, _DATETIME, _TIMESTAMP):
+        return _put_moment(low_first(data, at, 8), kind, out, to) if size == 8 else DAMAGED
+    return _put_base64(data, at, at + size, kind, out, to)
+
+
+@compiled
+def _scalar(data: Octets, at: int, end: int, kind: int, out: Octets, to: int, most: int) -> int:
+    """Write a value that has no members, and is no DOUBLE; return where it ends, or DAMAGED. most: where it must."""
+    if at >= end:
+        return DAMAGED
+    if kind == _LITERAL:
+        return _put_word(int(data[at]), out, to) if len(out) else to
+    if kind in (_STRING, _OPAQUE):
+        own = int(data[at])
+        size, text = _length(data, at + (kind == _OPAQUE), end)
+        if size < 0 or to + MOST_BYTES * size > most:
+            return DAMAGED
+        if len(out) == 0:
+            return to
+        return (
+            _put_string(data, text, text + size, out, to)
+            if kind == _STRING
+            else _put_opaque(data, text, size, own, out, to)
+        )
+    size = 2 if kind <= _UINT16 else 4 if kind <= _UINT32 else 8
+    if kind > _UINT64 or at + size > end:
+        return DAMAGED
+    return _put_integer(data, at, kind, size, out, to) if len(out) else to
+
+
+@compiled
+def walk_json(  # noqa: C901, PLR0912, PLR0915 - one loop of members
+    data: Octets, at: int, end: int, frames: Ints, floats: Octets, found: Ints, texts: Octets, text_ends: Ints,
+    out: Octets, to: int,
 ) -> int:  # fmt: skip
     """Write a value as text; return where it ends, or DAMAGED. Without an `out`, it is only looked through.
 
@@ -233,15 +286,13 @@ def walk_json(  # noqa: C901, PLR0912 - a case a type
     each, as far as there is room. texts, text_ends: those numbers as text, and where each begins. frames: has room for
     DEPTH times FRAME numbers. out: has room for MOST_BYTES for each byte of the value, and twice ROOM more.
     """
-    writes = len(out) > 0
-    left = end - at
-    most = to + MOST_BYTES * (end - at) + ROOM
-    if at == end:
+    writes, left = len(out) > 0, end - at
+    most = to + MOST_BYTES * left + ROOM
+    if left == 0:
         return _put_word(_NULL, out, to) if writes else to
     depth = 0
     kind, place = int(data[at]), at + 1
     while True:
-        size, text = 0, place
         if kind < _CONTAINERS:
             wide = 4 if kind & _LARGE else 2
             if depth == DEPTH or place + 2 * wide > end:
@@ -256,9 +307,6 @@ def walk_json(  # noqa: C901, PLR0912 - a case a type
             if writes:
                 out[to] = _OPEN[kind >> 1]
                 to += 1
-        elif kind == _LITERAL:
-            if writes:
-                to = _put_word(int(data[place]), out, to)
         elif kind == _DOUBLE:
             if place + 8 > end:
                 return DAMAGED
@@ -269,51 +317,20 @@ def walk_json(  # noqa: C901, PLR0912 - a case a type
                 for byte in range(8):
                     floats[8 * number + byte] = data[place + byte]
             found[2] += 1
-        elif kind in (_STRING, _OPAQUE):
-            is_opaque = kind == _OPAQUE
-            size, text = _length(data, place + is_opaque, end)
-            if size < 0 or to + MOST_BYTES * size > most:
-                return DAMAGED
-            own = int(data[place])
-            if not writes:
-                pass
-            elif not is_opaque:
-                to = _put_string(data, text, text + size, out, to)
-            elif own == _DECIMAL:
-                if size < 2 or size != 2 + decimal_bytes(int(data[text]), int(data[text + 1])):
-                    return DAMAGED
-                to = put_decimal(data, text + 2, int(data[text]), int(data[text + 1]), out, to)
-            elif own in (_DATE, _TIME, _DATETIME, _TIMESTAMP):
-                if size != 8:
-                    return DAMAGED
-                to = _put_moment(low_first(data, text, 8), own, out, to)
-            else:
-                to = _put_base64(data, text, text + size, own, out, to)
-        elif kind <= _UINT64:
-            size = _size_of(kind)
-            if place + size > end:
-                return DAMAGED
-            if writes:
-                value = np.uint64(np.int64(low_first(data, place, size)))
-                is_signed = kind in (_INT16, _INT32, _INT64)
-                if is_signed and data[place + size - 1] & 0x80:
-                    value = (~value + np.uint64(1)) & (~np.uint64(0) >> np.uint64(64 - 8 * size))
-                    out[to] = _MINUS
-                    to += 1
-                to = put_digits(value, out, to)
         else:
-            return DAMAGED
+            to = _scalar(data, place, end, kind, out, to, most)
         while depth:
             frame = (depth - 1) * FRAME
-            start, own, count, index = frames[frame], frames[frame + 1], frames[frame + 2], frames[frame + 3]
-            if index < count:
+            if frames[frame + 3] < frames[frame + 2]:
                 break
             if writes:
-                out[to] = _CLOSE[own >> 1]
+                out[to] = _CLOSE[frames[frame + 1] >> 1]
                 to += 1
             depth -= 1
-        if depth == 0:
-            return to if to <= most else DAMAGED
+        left -= 1  # each member takes bytes of its own
+        if to < 0 or to > most or left < 0 or depth == 0:
+            return to if depth == 0 and to <= most else DAMAGED
+        start, own, index = frames[frame], frames[frame + 1], frames[frame + 3]
         frames[frame + 3] += 1
         wide = 4 if own & _LARGE else 2
         if writes and index:
@@ -325,15 +342,13 @@ def walk_json(  # noqa: C901, PLR0912 - a case a type
             text, size = start + low_first(data, key, wide), low_first(data, key + wide, 2)
             if text + size > end or to + MOST_BYTES * size > most:
                 return DAMAGED
-            entry += count * (wide + 2)
+            entry += frames[frame + 2] * (wide + 2)
             if writes:
                 to = _put_string(data, text, text + size, out, to)
                 out[to], out[to + 1] = _COLON, _BLANK
                 to += 2
         kind, place = int(data[entry]), entry + 1
-        is_own = kind in (_LITERAL, _INT16, _UINT16)
-        if not (is_own or (wide == 4 and kind in (_INT32, _UINT32))):
+        if not (kind in (_LITERAL, _INT16, _UINT16) or (wide == 4 and kind in (_INT32, _UINT32))):
             place = start + low_first(data, place, wide)
-        left -= 1  # each member takes bytes of its own
-        if place >= end or to > most or left < 0:
+        if place >= end:
             return DAMAGED

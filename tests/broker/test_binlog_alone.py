@@ -519,12 +519,14 @@ def test_tables_that_cannot_be_followed_are_left_out_with_the_reason(server, dat
     notes = "\n".join(source.notes())
     assert "is of the engine MyISAM" in notes
     assert ("is system-versioned" in notes) == ("has the compressed column v" in notes) == (server.product == "mariadb")
-    assert "are not in the log" in notes
+    is_logged = bool(server.sql("show variables like 'innodb_native_foreign_keys'"))  # newer servers of MySQL
+    assert ("are not in the log" in notes) != is_logged
     database("insert into parent values (1); insert into child values (1, 1)")
     spooled.catch_up()
     database("delete from parent")  # what the note says: the child's row goes without an event
     spooled.catch_up()
-    assert [(line["action"], line["table"]) for _, line in spooled.lines()][-1] == ("D", "parent")
+    deleted = {line["table"] for _, line in spooled.lines() if line["action"] == "D"}
+    assert deleted == ({"parent", "child"} if is_logged else {"parent"})
     assert database("select count(*) from child").strip() == "0"
 
 
@@ -551,7 +553,11 @@ def test_a_log_that_was_removed_or_reset_is_an_error(product, name):
             again = Spooled(own, pathlib.Path(directory) / "again", name)
             again.catch_up()
             time.sleep(1.1)  # files are told apart by the second in which they began
-            own.sql("reset master; flush binary logs; flush binary logs")
+            try:
+                own.sql("reset master")
+            except RuntimeError:  # MySQL 8.4 and newer
+                own.sql("reset binary logs and gtids")
+            own.sql("flush binary logs; flush binary logs")
             for number in range(200):
                 own.sql(f"insert into t values ({number + 10})", name)
             with pytest.raises(EnvironmentFault, match=r"was reset|the log cannot be read"):

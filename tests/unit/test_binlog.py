@@ -1,4 +1,4 @@
-"""MariaDB's log: what statements are for a capture, places, and rows that are damaged anywhere."""
+"""The log of MySQL and MariaDB: what statements are for a capture, places, and rows that are damaged anywhere."""
 
 import struct
 
@@ -10,8 +10,9 @@ from integrator.engine import binlog
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog import events, rows, server, table_map
 from integrator.sources.binlog.catalogue import wanted
+from integrator.sources.binlog.product import product_of
 from integrator.sources.binlog.source import BinlogSource
-from integrator.sources.binlog.statements import Meaning, first_word, meaning_of
+from integrator.sources.binlog.statements import Meaning, begins_transaction, first_word, meaning_of
 from integrator.sources.binlog.stream import Captures, Stream
 from integrator.sources.capture.frames import FRAMES
 from integrator.sources.spool import Spool
@@ -69,7 +70,7 @@ def test_places_ascend_over_files_and_are_none_of_a_snapshot():
 
 
 ADDRESSES = [
-    "mysql://u@h/d", "mariadb://h/d", "mariadb://u@/d", "mariadb://u@h/d/e", "mariadb://u@h/d?ssl=1",
+    "mysql://h/d", "mariadb://h/d", "mariadb://u@/d", "mariadb://u@h/d/e", "mariadb://u@h/d?ssl=1",
     "mariadb://u@h?ssl_mode=maybe", "postgresql://u@h/d",
 ]  # fmt: skip
 
@@ -117,6 +118,8 @@ class Charsets:
     """Those of a server, of which only two are needed."""
 
     maps = np.zeros(0, np.uint8)
+
+    product = product_of("8.0.33")
 
     def of_collation(self, number):
         return {63: "binary", 45: "utf8mb4"}[number]
@@ -210,7 +213,113 @@ def test_rows_without_their_map_and_events_that_are_not_known_are_refused(tmp_pa
     one._of_tables = type("Tables", (), {"maps": lambda _self, _number: False})()
     with pytest.raises(EnvironmentFault, match="without the map of their table"):
         one._take(event(23, b"\x1f" + ROW))
-    with pytest.raises(EnvironmentFault, match="it is of kind 30, which is not read"):
-        one._take(event(30, b""))
+    with pytest.raises(EnvironmentFault, match="it is of kind 99, which is not read"):
+        one._take(event(99, b""))
     one._take(events.Event(160, 0, 1, 0, 0, b""))
     spool.close()
+
+
+JSON = [
+    (
+        "02090067000b1f000b27000b2f000b37000b3f000b47000b4f000b57000b5f000000901ec4bcd64200003426f56b0c432d431cebe2361a3f1656e79eaf03d23cbc89d897b2d29c3c0000000000000080355800662deb417e00000000000029400000000000005940",
+        "[100000000000000.0, 1e15, 0.0001, 0.000000000000001, 1e-16, -0.0, 1.5e300, 12.5, 100.0]",
+    ),
+    (
+        "0002002d0012000100130001000f14000f1e00646ef6080c038000000101f4f60d17057ffffff3eb655bcaffcff3",
+        '{"d": 1.500, "n": -12345678901.12300}',
+    ),
+    (
+        "0003003a00190001001a0001001b0001000f1c000f26000f30006162630c08c02709053144a5190a08000000000044a5190b08e05ef8febfd9ffff",
+        '{"a": "2020-01-02 03:04:05.600000", "b": "2020-01-02", "c": "-612:00:01.500000"}',
+    ),
+    (
+        "0003006100190001001a0001001b0001000f1c000f21000f230062656c0f0300ff100f000f3c414141414141414141414141414141414141414141414141414141414141414141414141414141414141414141414141414141414141414141414141",
+        '{"b": "base64:type15:AP8Q", "e": "base64:type15:", "l": "base64:type15:QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB\\nQUFB"}',
+    ),
+    (
+        "020d004f0005000005ffff05ff7f050080072b00072f00073300093700093f000a4700040100040200040000ffff00000000010000000080ffffffff000000000000000000000080ffffffffffffffff",
+        "[0, -1, 32767, -32768, 65535, 65536, -2147483648, 4294967295, -9223372036854775808, 18446744073709551615, true, false, null]",
+    ),
+    (
+        "000300350019000000190001001a0001000c1b00002600022a006b6c0a6122625c63090a1ac3a90000040001000b0002070000000400",
+        '{"": "a\\"b\\\\c\\t\\n\\u001aé", "k": {}, "l": [[]]}',
+    ),
+    ("0400", "null"),
+    ("0c0474657874", '"text"'),
+    (
+        "020200ac000c0a000098008c017a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a010014000b0001000b0c0061000000000000f83f",
+        '["zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", {"a": 1.5}]',
+    ),
+]
+"""What MySQL 8.0.33 has in its log, and what it prints."""
+
+
+def a_map_of_json():
+    body = bytes(8) + b"\x01d\x00\x01t\x00" + bytes((1, 245, 1, 4, 1)) + b"\x04\x02\x01v"
+    return rows.Rows(table_map.table_map(body, Charsets()), 9, {}, Charsets())
+
+
+def row_of_json(value):
+    return events.Event(30, 0, 1, 100, 0, bytes(8) + b"\x02\x00\x01\x01\x00" + struct.pack("<I", len(value)) + value)
+
+
+@pytest.mark.parametrize(("value", "text"), [(bytes.fromhex(value), text) for value, text in JSON] + [(b"", "null")])
+def test_json_of_the_log_is_as_the_server_prints_it(value, text):
+    [message] = a_map_of_json().messages(row_of_json(value))
+    assert message == b"I" + struct.pack(">I", 9) + b"N" + tuple_of(text.encode())
+
+
+@pytest.mark.parametrize("at", range(0, len(JSON[-1][0]) // 2, 7))
+def test_json_that_is_damaged_is_refused_or_is_another_text(at):
+    for value, _ in JSON:
+        damaged = bytearray(bytes.fromhex(value))
+        at %= len(damaged)
+        for byte in (0, 1, 0x7F, 0xFF):
+            damaged[at] = byte
+            for cut in (damaged, damaged[: at + 1]):
+                try:
+                    [message] = a_map_of_json().messages(row_of_json(bytes(cut)))
+                except EnvironmentFault:
+                    continue
+                assert message.startswith(b"I")
+
+
+PAYLOAD = "008695096b2801000000ac000000f90e000000000201000301c501018b0028b52ffd0058fc030042881924902919c6b7faffffffedf8f2e3868ccf0bee6283f46e44a5839a617c15eb12f693b6650a7f06848f001d959a032870e6c8b5a6c3a7808e4a171bb09839762c6397557629367c06e8a8342111913c54ae82ebba0e65a968047c82716113de834888cfa0a35209005c9514a659a808189003010b5001f7819107e0050100009e7c95bc"
+GTID = "008695096b22010000004d0000004d0e0000000000000000000000000000000000000000000000000000000000020b000000000000000c00000000000000bf3dd0fd426106f9a138010083fb4cc0"
+"""Events as packets have them, without their first byte: a transaction of two rows, and what begins one."""
+
+
+def test_a_compressed_transaction_has_its_events():
+    outer = events.event_of(bytes.fromhex(PAYLOAD), checksums=True)
+    found = [*events.unpacked(outer)]
+    assert [one.kind for one in found] == [events.QUERY, events.TABLE_MAP, 30, events.XID]
+    assert {one.end for one in found} == {outer.end}
+    cut = events.Event(outer.kind, 0, 1, 0, 0, outer.body.replace(b"\x02\x01\x00", b"\x02\x01\x07", 1))
+    with pytest.raises(EnvironmentFault, match="compressed in way 7"):
+        list(events.unpacked(cut))
+
+
+def test_what_begins_a_transaction_says_when_it_was_committed():
+    packet = bytes.fromhex(GTID)
+    gtid = events.gtid_of(events.event_of(packet, checksums=True))
+    assert gtid.number == 12
+    assert gtid.micros // 1_000_000 == struct.unpack_from("<I", packet, 1)[0]
+    assert gtid.is_standalone is None
+    assert [begins_transaction(one) for one in ("BEGIN", "XA START X'01'", "xa commit 'x'", "create table t (k int)")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "least"),
+    [
+        ("10.11.14-MariaDB-0+deb12u2-log", "MariaDB", (10, 11, 14)),
+        ("5.5.5-10.4.3-MariaDB", "MariaDB", (10, 4, 3)),
+        ("8.0.33", "MySQL", (8, 0, 33)),
+        ("9.7.4-2", "MySQL", (9, 7, 4)),
+    ],
+)
+def test_which_product_a_server_is(version, name, least):
+    found = product_of(version)
+    assert (found.name, found.version) == (name, least)
+    assert (found.status == "show binary log status") == (found.name == "MySQL" and least >= (8, 2, 0))

@@ -1,8 +1,9 @@
 """Events of MySQL's and MariaDB's log, and places in it.
 
 https://mariadb.com/kb/en/2-binlog-event-header/,
-https://dev.mysql.com/doc/dev/mysql-server/latest/namespacemysql_1_1binlog_1_1event.html. A place is a file's number, and how many bytes are before it there, as
-one number that ascends; its lowest bits are 0, so that the place before a snapshot's is none of a transaction.
+https://dev.mysql.com/doc/dev/mysql-server/latest/namespacemysql_1_1binlog_1_1event.html.
+A place is a file's number, and how many bytes are before it there, as one number that ascends; its lowest bits are 0,
+so that the place before a snapshot's is none of a transaction.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ ARTIFICIAL = 0x20
 _STANDALONE = 1
 """Of a GTID's flags in MariaDB: one statement follows, without an end of its own."""
 _NUMBERS_AT, _SEQUENCE_AT, _COMMITTED_AT, _COMMITTED_BYTES = 17, 34, 42, 7
-"""In a GTID of MySQL: after flags and UUID its number, then a type and two numbers, the second in the log's order, and when
-it was committed, in microseconds since 1970, of which the highest bit says that more follows."""
+"""In a GTID of MySQL: after flags and UUID its number, then a type and two numbers, the second in the log's order; and
+when it was committed, in microseconds since 1970, of which the highest bit says that more follows."""
 _HEADER = struct.Struct("<IBIIIH")
 _FILE_SHIFT, _AT_SHIFT = 36, 3
 _HOW_COMPRESSED, _WHOLE_SIZE, _ZSTD, _NOT_COMPRESSED, _SIZE_AT = 2, 3, 0, 255, 9

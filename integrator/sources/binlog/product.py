@@ -22,9 +22,9 @@ _VERSION = re.compile(r"(?:5\.5\.5-)?(\d+)\.(\d+)(?:\.(\d+))?")
 class Product:
     """A server's product. version: the server's; least: the oldest whose log has names of columns.
 
-    settings: of a session. status: asks where the log ends. before_dump: comes before the log is asked for. monitor: the
-    right to ask where it ends. knows_snapshots: whether it says at which place of its log a snapshot is; else tables are
-    locked for that moment. geometry_has_charset: whether the log has the character set of geometries.
+    settings: of a session. status: asks where the log ends. before_dump: comes before the log is asked for. monitor:
+    the right to ask where it ends. knows_snapshots: whether it says at which place of its log a snapshot is; else
+    nothing may be committed for that moment. geometry_has_charset: whether the log has the character set of geometries.
     """
 
     name: str

@@ -72,7 +72,8 @@ def _texts(floats: np.ndarray[tuple[int], np.dtype[np.uint8]], many: int) -> tup
     if not many:
         return np.zeros(1, np.uint8), np.zeros(1, np.int64)
     wide = floats.view("<f8")
-    narrow = floats.view("<f4")[::2].astype(np.float64)
+    with np.errstate(invalid="ignore"):  # half of a wide one may be no number
+        narrow = floats.view("<f4")[::2].astype(np.float64)
     is_narrow = floats.view("<u4")[1::2] == 0xFFFFFFFF
     texts = pc.cast(pa.array(np.where(is_narrow, narrow, wide)), pa.string())
     offsets = np.frombuffer(texts.buffers()[1], np.int32)[: many + 1].astype(np.int64)

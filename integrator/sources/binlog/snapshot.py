@@ -26,7 +26,7 @@ _FRAME_BYTES = 1024 * 1024
 _OPEN = "select count(*) from information_schema.innodb_trx where trx_started <= %s and trx_mysql_thread_id <> 0"
 _BEGIN = "start transaction with consistent snapshot"
 _LOOK_S, _SILENT_S, _LOCK_S = 0.2, 60.0, 5
-"""_LOCK_S: statements that write wait for as long as the lock is waited for, so that it is given up, and tried again."""
+"""_LOCK_S: who writes waits for as long as we wait for the lock; so it is given up, and tried again."""
 
 
 class Point:
