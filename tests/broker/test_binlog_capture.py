@@ -1,4 +1,4 @@
-"""Changes captured from a MariaDB: rows that tables have, and all that is committed after, each once and in order."""
+"""Changes captured from a MariaDB and a MySQL: rows that tables have, and all that is committed after, each once and in order."""
 
 import json
 import os
@@ -10,15 +10,15 @@ import pytest
 
 from integrator import plan
 from integrator.errors import DataError
-from tests.parts import kafka_io, mariadb
+from tests.parts import kafka_io, mariadb, mysql
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import until
 
 pytestmark = [
     pytest.mark.broker,
     pytest.mark.spark,
-    pytest.mark.skipif(bool(mariadb.missing()), reason=mariadb.missing()),
 ]
+PARTS = {"mariadb": mariadb, "mysql": mysql}
 
 ROWS = [
     '{action: FileFormat, group: "*", Json: true, JsonMode: ROW_FRAGMENTS}',
@@ -29,9 +29,12 @@ ROWS = [
 """Each row is a message, with its operation and its position."""
 
 
-@pytest.fixture(scope="module")
-def server():
-    with mariadb.cluster() as found:
+@pytest.fixture(scope="module", params=PARTS)
+def server(request):
+    parts = PARTS[request.param]
+    if parts.missing():
+        pytest.skip(parts.missing())
+    with parts.cluster() as found:
         yield found
 
 
@@ -55,7 +58,7 @@ def channel(server, database, broker, tmp_path, name):
 channel: {name}
 state: {tmp_path}/state
 locations:
-  src: {{class: mariadb, address: "{server.address(name)}"{location}}}
+  src: {{class: {server.product}, address: "{server.address(name)}"{location}}}
   kaf: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], {topic}{more}}}
 actions:{listed or " []"}
 """
@@ -73,9 +76,10 @@ def rows_of(broker, *topics):
     return found
 
 
-def test_rows_that_are_there_and_changes_that_follow(database, broker, channel, integrate_once, name):
+def test_rows_that_are_there_and_changes_that_follow(server, database, broker, channel, integrate_once, name):
     database(
-        "create table t(k int primary key, v text); insert into t select seq, concat('row ', seq) from seq_1_to_1000"
+        "create table t(k int primary key, v text); "
+        f"insert into t select seq, concat('row ', seq) from {server.numbers(1, 1000)}"
     )
     path = channel()
     integrate_once(path)
@@ -129,6 +133,8 @@ TYPES = {
     "aa": ("uuid", "'01932c5e-7d4e-7abc-9def-0123456789ab'"), "ab": ("inet6", "'::1'"), "ac": ("point", "point(1, 2)"),
     "ad": ("int unsigned zerofill", "7"), "ae": ("inet4", "'1.2.3.4'"),
 }  # fmt: skip
+OF_MARIADB = ("aa", "ab", "ae")
+"""Types that MySQL has not."""
 FORMATS = {
     "connect-json": ("", []),
     "avro": (', Kafka_Schema_Registry: "{registry}", Kafka_Schema_Registry_Format: AVRO', []),
@@ -138,11 +144,12 @@ FORMATS = {
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_type_is_the_same_from_table_and_log(
-    form, database, broker, registry_server, channel, integrate_once, name
+    form, server, database, broker, registry_server, channel, integrate_once, name
 ):
-    columns = ", ".join(f"{column} {kind} null" for column, (kind, _) in TYPES.items())
+    types = {name: one for name, one in TYPES.items() if server.product == "mariadb" or name not in OF_MARIADB}
+    columns = ", ".join(f"{column} {kind} null" for column, (kind, _) in types.items())
     database(f"create table t (k int primary key, {columns})")
-    values = ", ".join(value for _, value in TYPES.values())
+    values = ", ".join(value for _, value in types.values())
     fill = f"set time_zone = '+00:00', sql_mode = ''; insert into t values (1, {values}); insert into t (k) values (2)"
     database(fill)
     more, actions = FORMATS[form]
