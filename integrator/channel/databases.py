@@ -22,6 +22,11 @@ class DatabaseLocation(SourceLocation):
         description="Which tables: SCHEMA.TABLE, with * for any text; without a dot, tables in any schema.",
     )
     exclude: list[str] = Field(default=[], description="Which of these are not captured, written as tables.")
+    text_columns: list[str] = Field(
+        default=[],
+        description="Columns that are sent as the text that the database prints, for values that other types do not "
+        "have (0000-00-00, infinity): TABLE.COLUMN or SCHEMA.TABLE.COLUMN, with * for any text.",
+    )
     snapshot: Literal["initial", "never"] = Field(
         "initial",
         description="initial: the rows that tables have are sent before their changes. never: changes alone.",

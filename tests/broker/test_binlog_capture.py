@@ -9,7 +9,7 @@ from collections import defaultdict
 import pytest
 
 from integrator import plan
-from integrator.errors import DataError
+from integrator.errors import ConfigurationError, DataError
 from tests.parts import kafka_io, mariadb, mysql
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import until
@@ -197,7 +197,18 @@ def test_a_daemon_captures_and_shows_how_far_it_is(server, database, broker, cha
 
 
 @pytest.mark.parametrize(("column", "value"), [("date", "0000-00-00"), ("time", "100:00:00")])
-def test_values_that_formats_lack_are_refused(column, value, database, channel, integrate_once):
-    database(f"create table t (k int primary key, v {column}); set sql_mode = ''; insert into t values (1, '{value}')")
+def test_values_that_formats_lack_are_refused_or_sent_as_text(
+    column, value, database, broker, channel, integrate_once, name
+):
+    fill = f"set sql_mode = ''; insert into t values (%s, '{value}')"
+    database(f"create table t (k int primary key, v {column} not null); {fill % 1}")
     with pytest.raises(DataError, match=f"table t, column v: '{value}' is no {column}"):
         integrate_once(channel())
+    with pytest.raises(ConfigurationError, match=r"no table that is captured has a column 't\.w'"):
+        integrate_once(channel(', text_columns: ["t.w"]'))
+    path = channel(', text_columns: ["t.v"]')
+    integrate_once(path)
+    database(fill % 2)
+    integrate_once(path)
+    [(_, rows)] = rows_of(broker, f"{name}.t").items()
+    assert [(row["k"], row["v"]) for row in rows] == [(1, value), (2, value)]

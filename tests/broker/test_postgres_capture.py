@@ -162,6 +162,21 @@ def test_replica_identities_and_unchanged_long_values(database, broker, channel,
     assert notes[0].startswith("table public.none is not captured: it has no primary key and no replica identity")
 
 
+def test_values_that_formats_lack_are_sent_as_text_where_that_is_asked_for(
+    database, broker, channel, integrate_once, name
+):
+    fill = "insert into t values (%s, 'infinity', '0044-03-15 BC', 'NaN', '{a,NULL}')"
+    database.run(f"create table t(k int primary key, a timestamp, b date, c numeric, d text[]); {fill % 1}")
+    path = channel(f', text_columns: ["{database.run("show search_path").split(",")[-1].strip()}.t.[a-d]"]')
+    integrate_once(path)
+    database.run(fill % 2)
+    integrate_once(path)
+    [(_, rows)] = rows_of(broker, f"{name}.t").items()
+    assert [[row[one] for one in "kabcd"] for row in rows] == [
+        [number, "infinity", "0044-03-15 BC", "NaN", "{a,NULL}"] for number in (1, 2)
+    ]
+
+
 def test_partitions_are_their_root_or_each_a_table(database, broker, channel, integrate_once, name):
     database.run("create table p(k int primary key, v text) partition by range (k)")
     for number in range(2):

@@ -1,6 +1,6 @@
 """A database that is captured under load, while everything around it is killed, frozen, cut and changed.
 
-    python -m tests.faults.capture_campaign [--rounds 200] [--seed 1] [--delivery exactly_once] [--product mariadb]
+    python -m tests.faults.capture_campaign [--rounds 200] [--seed 1] [--delivery exactly_once] [--product mysql]
 
 A round: inserts, updates, updates of keys, deletes, truncates, rollbacks and, now and then, a new column or a new
 table; meanwhile our process (with or without its JVM and workers), the database or the broker is killed by signal 9,
@@ -26,7 +26,7 @@ from typing import Any
 import psycopg2
 import pymysql
 
-from tests.parts import brokers, kafka_io, mariadb, postgres
+from tests.parts import brokers, kafka_io, mariadb, mysql, postgres
 from tests.parts.daemon import Daemon
 from tests.parts.waiting import PATIENCE_S, until
 
@@ -39,7 +39,7 @@ _AWAY = (psycopg2.Error, pymysql.MySQLError, OSError)
 FAULTS = ("kill", "kill all", "database", "broker", "freeze", "cut", "column", "table")
 
 
-MARIADB = "binlog_row_metadata = FULL\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nmax_binlog_size = 1M\n"
+BINLOG = "binlog_row_metadata = FULL\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nmax_binlog_size = 1M\n"
 """Files of the log are small, so that it goes on in others in each round."""
 DATABASE = "shop"
 
@@ -49,11 +49,13 @@ class AtPostgres:
 
     class_ = "postgres"
     text, most_words = "text", 3000
-    numbers = "select g, '{text}', 0 from generate_series({first}, {last}) g"
     upsert = "on conflict (id) do update set n = excluded.n"
 
     def __init__(self, server: postgres.Postgres) -> None:
         self.server, self.address = server, server.dsn
+
+    def numbers(self, text: str, first: int, last: int) -> str:
+        return f"select g, '{text}', 0 from generate_series({first}, {last}) g"
 
     def sql(self, text: str) -> str:
         return self.server.psql(text)
@@ -68,17 +70,18 @@ class AtPostgres:
         return [json.loads(line) for line in self.sql(f"select row_to_json(t) from {table} t").splitlines()]
 
 
-class AtMariaDb:
-    """What a campaign does at a MariaDB."""
+class AtBinlog:
+    """What a campaign does at a MySQL or a MariaDB."""
 
-    class_ = "mariadb"
     text, most_words = "longtext", 200
-    numbers = "select seq, '{text}', 0 from seq_{first}_to_{last}"
     upsert = "on duplicate key update n = values(n)"
 
     def __init__(self, server: mariadb.MariaDb) -> None:
-        self.server, self.address = server, server.address(DATABASE)
+        self.server, self.address, self.class_ = server, server.address(DATABASE), server.product
         server.sql(f"create database {DATABASE}")
+
+    def numbers(self, text: str, first: int, last: int) -> str:
+        return f"select seq, '{text}', 0 from {self.server.numbers(first, last)}"
 
     def sql(self, text: str) -> str:
         return self.server.sql(text, DATABASE)
@@ -97,7 +100,7 @@ class AtMariaDb:
             return list(cursor.fetchall())
 
 
-Database = AtPostgres | AtMariaDb
+Database = AtPostgres | AtBinlog
 
 
 class Load(threading.Thread):
@@ -156,7 +159,7 @@ class Campaign:
         self.tables, self.counted = ["t0", "t1"], Counter[str]()
         for table in self.tables:
             self._create(table)
-        database.sql(f"insert into t0 {database.numbers.format(text='first', first=0, last=150)}")
+        database.sql(f"insert into t0 {database.numbers('first', 0, 150)}")
         self.channel = directory / "channel.yaml"
         self.channel.write_text(
             f"""
@@ -227,7 +230,7 @@ actions:
             case "table" if len(self.tables) < 8:
                 table = f"t{len(self.tables)}"
                 self._create(table)
-                self.database.sql(f"insert into {table} {self.database.numbers.format(text=table, first=0, last=50)}")
+                self.database.sql(f"insert into {table} {self.database.numbers(table, 0, 50)}")
                 self.tables.append(table)
                 load.tables.append(table)
 
@@ -295,9 +298,9 @@ def run(
     with contextlib.ExitStack() as stack:
         broker = stack.enter_context(brokers.KraftBroker(kafka, directory / "kafka"))
         database: Database = (
-            AtMariaDb(stack.enter_context(mariadb.cluster(MARIADB)))
-            if product == "mariadb"
-            else AtPostgres(stack.enter_context(postgres.cluster(POSTGRES)))
+            AtPostgres(stack.enter_context(postgres.cluster(POSTGRES)))
+            if product == "postgres"
+            else AtBinlog(stack.enter_context({"mariadb": mariadb, "mysql": mysql}[product].cluster(BINLOG)))
         )
         campaign = Campaign(directory, database, broker, seed, delivery)
         try:
@@ -314,7 +317,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--delivery", default="exactly_once")
-    parser.add_argument("--product", choices=("postgres", "mariadb"), default="postgres")
+    parser.add_argument("--product", choices=("postgres", "mysql", "mariadb"), default="postgres")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="capture-") as name:
         print(dict(run(Path(name), options.rounds, options.seed, options.delivery, product=options.product)))

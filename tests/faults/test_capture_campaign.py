@@ -1,11 +1,12 @@
 import pytest
 
 from tests.faults import capture_campaign
-from tests.parts import brokers, mariadb, postgres
+from tests.parts import brokers, mariadb, mysql, postgres
 
+MISSING = {"postgres": postgres.missing(wal2json=False), "mysql": mysql.missing(), "mariadb": mariadb.missing()}
 PRODUCTS = [
     pytest.param(product, marks=pytest.mark.skipif(bool(missing), reason=missing))
-    for product, missing in (("postgres", postgres.missing(wal2json=False)), ("mariadb", mariadb.missing()))
+    for product, missing in MISSING.items()
 ]
 
 

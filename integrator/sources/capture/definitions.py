@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from integrator import durable
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.schema import Table
+from integrator.schema import Column, String, Table
 from integrator.tables import ddl
 from integrator.tables.partitions import group_by_table
 
@@ -38,6 +38,30 @@ def is_wanted(name: str, location: Wanting) -> bool:
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     short = name.partition(".")[2]
     return any(fnmatch.fnmatchcase(name if "." in one else short, one) for one in patterns)
+
+
+def as_text(tables: Sequence[Table], patterns: Sequence[str]) -> list[Table]:
+    """Return tables whose columns of these patterns, TABLE.COLUMN or SCHEMA.TABLE.COLUMN, are text."""
+    return [
+        replace(
+            table,
+            columns=tuple(
+                replace(one, type=String()) if any(_is_of(one, table, each) for each in patterns) else one
+                for one in table.columns
+            ),
+        )
+        for table in tables
+    ]
+
+
+def without_column(tables: Sequence[Table], patterns: Sequence[str]) -> list[str]:
+    """Return the patterns that no column of the tables has."""
+    return [each for each in patterns if not any(_is_of(one, table, each) for table in tables for one in table.columns)]
+
+
+def _is_of(column: Column, table: Table, pattern: str) -> bool:
+    of_table, _, name = pattern.rpartition(".")
+    return fnmatch.fnmatchcase(column.name, name) and _matches(table.full_name, [of_table])
 
 
 @dataclass(frozen=True)

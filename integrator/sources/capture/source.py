@@ -9,8 +9,8 @@ from pathlib import Path
 from typing_extensions import Self
 
 from integrator import durable
+from integrator.channel.databases import DatabaseLocation
 from integrator.channel.problems import Report
-from integrator.channel.sources import SourceLocation
 from integrator.errors import IntegratorError, SchemasFound
 from integrator.schema import Table
 from integrator.sources.capture import definitions
@@ -48,6 +48,7 @@ class CapturedSource:
     left_out: tables that are not captured, and why. state: the channel's state directory, once it is known.
     """
 
+    location: DatabaseLocation
     known: definitions.Definitions = field(default_factory=definitions.Definitions)
     channel: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +68,7 @@ class CapturedSource:
 
     def tables(self) -> Sequence[Table]:
         """Return the tables, by their names in the channel."""
-        return self.known.tables()
+        return definitions.as_text(self.known.tables(), self.location.text_columns)
 
     def learned(self, found: SchemasFound) -> Self:
         """Return the source, which knows relations that changes have; their tables are asked for by `defines`."""
@@ -103,9 +104,11 @@ class CapturedSource:
         return []
 
 
-def check_location(location: SourceLocation, tables: Sequence[Table], report: Report) -> None:
-    """Report of a `table`, for changes name theirs, and of keys that are for records of others."""
+def check_location(location: DatabaseLocation, tables: Sequence[Table], report: Report) -> None:
+    """Report of a `table`, for changes name theirs, of keys that are for records of others, and of unknown columns."""
     check_table(location, tables, report)
+    for pattern in definitions.without_column(tables, location.text_columns) if tables else ():
+        report("text_columns", f"no table that is captured has a column {pattern!r}: mend it, or leave it out")
     for key in _IDLE & location.model_fields_set:
         report(key, "does nothing where changes are captured: leave it out")
 
