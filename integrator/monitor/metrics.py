@@ -84,6 +84,10 @@ class Metrics:
             ),
             "transactions": gauge("server_open_transactions", "Transactions that write, and are open there."),
             "oldest_s": gauge("server_oldest_transaction_seconds", "For how long the oldest of them is open."),
+            "snapshot_rows": gauge("snapshot_rows", "Rows that are read of a table's; no series: no snapshot is read."),
+            "snapshot_about_rows": gauge("snapshot_about_rows", "Rows of that table, about."),
+            "snapshot_seconds_left": gauge("snapshot_seconds_left", "Seconds until that table is read, about."),
+            "snapshot_tables_left": gauge("snapshot_tables_left", "Tables whose rows are read after that."),
         }
         self.last_synced = gauge("last_synced_timestamp_seconds", "When the last cycle was synced; 0: never.")
         self.last_beat = gauge(

@@ -73,7 +73,8 @@ class ServerLog:
     behind_bytes, behind_s: what is not durable here yet, and for how long; None: the capture is not connected.
     left_bytes: how much may still come until the database gives the channel's place up, and changes are gone; None:
     without limit. transactions, oldest_s: how many are open, and for how long the oldest is, from whose beginning the
-    log is kept; None: none is, or our user may not see it (pg_read_all_stats).
+    log is kept; None: none is, or our user may not see it (pg_read_all_stats). snapshot_table: whose rows are being
+    read, with how many were, about how many it has, about how long the rest takes, and how many tables come after it.
     """
 
     status: str
@@ -84,6 +85,11 @@ class ServerLog:
     left_bytes: int | None
     transactions: int
     oldest_s: float | None
+    snapshot_table: str = ""
+    snapshot_rows: int | None = None
+    snapshot_about_rows: int | None = None
+    snapshot_seconds_left: float | None = None
+    snapshot_tables_left: int | None = None
 
 
 class Feed:

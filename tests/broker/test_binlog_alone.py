@@ -20,6 +20,7 @@ from integrator.sources.binlog.packets import Packets
 from integrator.sources.binlog.server import Server
 from integrator.sources.binlog.source import BinlogSource
 from integrator.sources.capture import stream as shared
+from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import FRAMES
 from integrator.sources.spool import SPOOL, Spool, Writer, sealed_in
 from tests.parts import mariadb, mysql
@@ -723,3 +724,25 @@ def test_a_server_log_is_shown_without_the_right_to_see_transactions(server, dat
     log = BinlogSource(location, state=spooled.state).server_log()
     assert (log.transactions, log.oldest_s) == (0, None)
     database(f"drop user {name}@'%'")
+
+
+def test_how_far_a_snapshot_is_is_shown_while_it_is_read(server, database, spooled, monkeypatch):
+    database(
+        "create table t (k int primary key, v text); create table u (k int primary key); "
+        f"insert into t select seq, repeat('x', 500) from {server.numbers(1, 8000)}; analyze table t"
+    )
+    monkeypatch.setattr(snapshot, "_FRAME_BYTES", 100_000)
+    source = BinlogSource(location_of(spooled.address), state=spooled.state)
+    seen, real = [], FirstRows.copy
+
+    def copy(self, taken, seal):
+        real(self, lambda: (taken(), seen.append(source.server_log())), seal)
+
+    monkeypatch.setattr(FirstRows, "copy", copy)
+    spooled.catch_up()
+    shown = seen[-1]
+    assert shown.snapshot_table.endswith(".t")
+    assert 0 < shown.snapshot_rows < 8000
+    assert 0 < shown.snapshot_about_rows < 20_000
+    assert shown.snapshot_tables_left == 1
+    assert source.server_log().snapshot_table == ""

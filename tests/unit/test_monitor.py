@@ -95,6 +95,16 @@ def test_the_log_that_a_database_keeps_is_shown_while_the_database_answers(tmp_p
     assert '<b>5.0 GB</b><span class="soft">log kept by the database (extended)</span>' in shown
     assert '<b>3.0 kB, 1.2 s</b><span class="soft">not captured, after 0/16B3748</span>' in shown
     assert "gives up" not in shown
+    assert "snapshot of" not in shown
+    now[0] = replace(
+        LOG, snapshot_table="shop.<a>", snapshot_rows=1_000_000, snapshot_about_rows=5_000_000,
+        snapshot_seconds_left=61.4, snapshot_tables_left=2,
+    )  # fmt: skip
+    rows = "1,000,000 of about 5,000,000, 61 s left, and 2 tables after it"
+    assert f'<b>{rows}</b><span class="soft">snapshot of shop.&lt;a&gt;: rows</span>' in page(observer)
+    metrics = observer.metrics.text().decode()
+    assert 'integrator_snapshot_rows{channel="shop"} 1e+06' in metrics
+    assert 'integrator_snapshot_tables_left{channel="shop"} 2.0' in metrics
     now[0] = None
     assert observer.status()["channels"][0]["server_log"] is None
     assert "integrator_server_log_kept_bytes{" not in observer.metrics.text().decode()

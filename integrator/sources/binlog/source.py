@@ -86,7 +86,7 @@ class BinlogSource(CapturedSource):
         at, listing = Captures(self.location, self._server), self.listing(opening.recipe.read.path)
         return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing)
 
-    def server_log(self) -> ServerLog | None:
+    def _log(self) -> ServerLog | None:
         """Return how far the log is after what is durable here; None before the first start. Raises IntegratorError.
 
         The server keeps nothing for a channel: it removes its log by its own rules.

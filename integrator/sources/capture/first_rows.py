@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.record import Record
 
 _MICROS_TO_2000 = 946_684_800_000_000
-_REPORT_S = 10.0
 
 
 class Captured(Protocol):
@@ -69,6 +69,7 @@ class FirstRows:
         """Take the record of a capture. are_wanted: whether rows are read at all, beside changes."""
         self.record = record
         self._points, self._spool, self._intake, self._log, self._are_wanted = points, spool, intake, log, are_wanted
+        (spool / FILE).unlink(missing_ok=True)  # of a process that was killed
         self._point: Point | None = None
         self._due: list[Captured] = []
 
@@ -143,12 +144,12 @@ class FirstRows:
             return
         lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
         for number, table in enumerate(self._due, 1):
-            began, relation = time.monotonic(), table.relation
+            relation, left = table.relation, len(self._due) - number
             self._note_begun(table)
             self._intake.begin_rows(relation, lsn, micros, number)
-            progress = _Progress(self._log, table.name, point.estimate(table))
+            progress = Progress(self._spool, self._log, table.name, point.estimate(table), left)
 
-            def take(rows: bytes, many: int, relation: Relation = relation, progress: _Progress = progress) -> None:
+            def take(rows: bytes, many: int, relation: Relation = relation, progress: Progress = progress) -> None:
                 self._intake.take_rows(relation, rows)
                 progress.add(many)
                 taken()
@@ -157,11 +158,7 @@ class FirstRows:
             self._intake.end_rows(point.lsn, micros)
             seal()
             self.note_read([table])
-            seconds = round(time.monotonic() - began, 1)
-            left = len(self._due) - number
-            self._log.info(
-                "snapshot of a table", table=table.name, rows=progress.rows, seconds=seconds, tables_left=left
-            )
+            progress.end()
         self.close()
 
     def close(self) -> None:
@@ -169,26 +166,6 @@ class FirstRows:
         if self._point is not None:
             self._point.close()
         self._point, self._due = None, []
-
-
-class _Progress:
-    """Logs, now and then, how many rows of a table are read, and about how long the rest takes."""
-
-    def __init__(self, log: Any, table: str, estimate: int) -> None:
-        self._log, self._table, self._estimate = log, table, estimate
-        self._began = self._reported = time.monotonic()
-        self.rows = 0
-
-    def add(self, rows: int) -> None:
-        """Count rows."""
-        self.rows += rows
-        now = time.monotonic()
-        if now - self._reported > _REPORT_S:
-            self._reported = now
-            left = max(self._estimate - self.rows, 0) * (now - self._began) / self.rows
-            self._log.info(
-                "snapshot", table=self._table, rows=self.rows, about=self._estimate, seconds_left=round(left)
-            )
 
 
 def due(tables: Sequence[Captured], read: dict[str, int]) -> list[Captured]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from typing_extensions import Self
@@ -13,11 +13,11 @@ from integrator.channel.databases import DatabaseLocation
 from integrator.channel.problems import Report
 from integrator.errors import IntegratorError, SchemasFound
 from integrator.schema import Table
-from integrator.sources.capture import definitions
+from integrator.sources.capture import definitions, progress
 from integrator.sources.capture.frames import FRAMES
 from integrator.sources.capture.reader import FrameReader
 from integrator.sources.capture.thread import Capture
-from integrator.sources.contract import Feed, Opening, Problems
+from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.location import check_table
 from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
 from integrator.sources.spooled import Spooled
@@ -98,6 +98,21 @@ class CapturedSource:
     def prepare(self, place: str) -> None:
         """Make the directory of the spool."""
         durable.make_directory(Path(place))
+
+    def server_log(self) -> ServerLog | None:
+        """Return the log that the server has for the channel, and the snapshot that is under way.
+
+        None before the first start. Raises IntegratorError.
+        """
+        log, spool = self._log(), self.state and self.state / SPOOL
+        snapshot = progress.read(spool) if log is not None and spool is not None else None
+        if log is None or snapshot is None:
+            return log
+        return replace(log, **{f"snapshot_{name}": value for name, value in asdict(snapshot).items()})
+
+    def _log(self) -> ServerLog | None:
+        """Return the log; None before the first start. Raises IntegratorError."""
+        raise NotImplementedError
 
     def forget(self) -> list[str]:
         """Drop what is kept for the channel at the database; return what was. Raises IntegratorError."""

@@ -79,7 +79,7 @@ class Postgres(CapturedSource):
         listing = self.listing(opening.recipe.read.path)
         return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing)
 
-    def server_log(self) -> ServerLog | None:
+    def _log(self) -> ServerLog | None:
         """Return the log that the slot keeps; None before there is a slot. Raises IntegratorError."""
         with self._server.session() as session:
             return slot.log_of(session, self.names.slot)
