@@ -11,7 +11,7 @@ from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
 
-SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.1
+SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.05
 _FULL_S, _ROWS_S = 0.2, 1.0
 
 
