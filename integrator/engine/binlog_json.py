@@ -37,7 +37,7 @@ _DECIMAL, _DATE, _TIME, _DATETIME, _TIMESTAMP = 246, 10, 11, 12, 7
 _MOST_DIGITS = 65
 _NULL, _TRUE, _FALSE = 0, 1, 2
 _LEAST_FIXED, _MOST_FIXED = -15, 14
-"""Exponents of numbers that are written without one."""
+"""Exponents of numbers that are written without one; greater ones where digits are after the point."""
 _QUOTE, _BACKSLASH, _COLON, _COMMA, _BLANK, _MINUS, _POINT, _ZERO, _E = b'"\\:, -.0e'
 _OPEN, _CLOSE = np.frombuffer(b"{[", np.uint8), np.frombuffer(b"}]", np.uint8)
 _WORDS = np.frombuffer(b"null true false", np.uint8)
@@ -126,7 +126,8 @@ def _put_double(texts: Octets, begin: int, end: int, out: Octets, to: int) -> in
     exponent += point - first - (first < point)
     if first < 0:
         first, last, exponent = begin, begin, 0
-    is_fixed = _LEAST_FIXED <= exponent <= _MOST_FIXED
+    digits = last - first + (not first < point < last)
+    is_fixed = exponent >= _LEAST_FIXED and (exponent <= _MOST_FIXED or digits > exponent + 1)
     before = exponent + 1 if is_fixed else 1  # digits before the point
     if before <= 0:
         out[to], out[to + 1] = _ZERO, _POINT

@@ -199,6 +199,7 @@ def test_every_type_has_the_same_text_from_table_and_log_and_that_of_the_server(
 
 JSON_OF_MYSQL = (
     "json_array(1e14, 1e15, 1e16, 1e20, 123456789012345680e0, 0.0001e0, 1e-14, 1e-15, 1e-16, 1.5e300, -0e0, 5e-324)",
+    "json_array(-1451539525449863.5e0, 1451539525449863e0, 14515395254498635e0, 123456789012345.75e0)",
     "json_array(1.7976931348623157e308, 100e0, 0.1e0, 999999999999999e0, 9999999999999990e0, 1.5e-5, -2.5e-16, 12.5e0)",
     "json_object('d', cast(1.50 as decimal(10, 3)), 'n', cast(-12345678901234567890.123 as decimal(40, 10)))",
     "json_object('a', cast('2020-01-02 03:04:05.6' as datetime(6)), 'b', date'2020-01-02', 'c', time'-812:00:01.5')",
@@ -498,7 +499,7 @@ def test_a_user_without_rights_is_told_what_to_run(server, database, spooled, na
     database(f"grant replication slave, {monitor} on *.* to {name}@'%'")
     assert [*source.reach("")] == []
     if server.product == "mysql":  # which does not know at which place a snapshot is
-        with pytest.raises(EnvironmentFault, match=r"grant reload on \*\.\*, or lock tables on the tables"):
+        with pytest.raises(EnvironmentFault, match=r"grant lock tables on the tables, or reload on \*\.\*"):
             spooled.catch_up()
         database(f"grant lock tables on {name}.* to {name}@'%'")
     spooled.catch_up()
@@ -746,3 +747,156 @@ def test_how_far_a_snapshot_is_is_shown_while_it_is_read(server, database, spool
     assert 0 < shown.snapshot_about_rows < 20_000
     assert shown.snapshot_tables_left == 1
     assert source.server_log().snapshot_table == ""
+
+
+def test_a_vector_has_a_character_set_in_the_log(server, database, spooled):
+    if server.product != "mysql" or server.sql("select version()") < "9":
+        pytest.skip("MySQL 9 has vectors (INTEGRATOR_TEST_MYSQL)")
+    database("create table t (k int primary key, e vector(2), a text, b varchar(9) character set latin1, c blob)")
+    fill = "insert into t values (%s, to_vector('[1, 2]'), 'hello', 'héllo', 'x')"
+    database(fill % 1)
+    spooled.catch_up()
+    database(fill % 2)
+    spooled.catch_up()
+    assert [{**new, "k": ""} for _, _, new in spooled.changes()] == 2 * [
+        {"k": "", "e": "\\x0000803f00000040", "a": "hello", "b": "héllo", "c": "\\x78"}
+    ]
+
+
+def test_values_that_the_server_does_not_give_whole_end_the_capture(server, database, spooled):
+    """Over max_allowed_packet a function's result is null, with a warning."""
+    database("create table t (k int primary key, b longblob); insert into t values (1, repeat('x', 3000000))")
+    with (
+        set_global(server, "max_allowed_packet", 4194304, 67108864),
+        pytest.raises(EnvironmentFault, match=r"table \S+\.t: the server does not give its rows .*max_allowed_packet"),
+    ):
+        spooled.catch_up()
+    spooled.catch_up()
+    [(_, _, new)] = spooled.changes()
+    assert new["b"] == "\\x" + "78" * 3_000_000
+
+
+def test_statements_are_read_in_the_mode_of_their_clients(server, database, spooled):
+    database("create table t (k int primary key); insert into t values (1)")
+    spooled.catch_up()
+    database("set sql_mode = 'ANSI_QUOTES'; truncate \"t\"; insert into t values (2)")
+    spooled.catch_up()
+    assert [action for action, _, _ in spooled.changes()] == [*"ITI"]
+
+
+def test_a_client_with_another_character_set_defines_tables(server, database, spooled, name):
+    database("create table t (k int primary key)")
+    spooled.catch_up()
+    how = {"host": server.host, "port": server.port, "user": server.user, "password": server.password}
+    with contextlib.closing(pymysql.connect(**how, database=name, charset="gbk")) as client:
+        client.cursor().execute("create table x (k int primary key comment '中文')")
+        client.cursor().execute("insert into x values (1)")
+        client.commit()
+    spooled.catch_up()
+    assert [new for _, _, new in spooled.changes()] == [{"k": "1"}]
+
+
+def test_what_hosted_servers_write_for_themselves_is_passed_over(server, database, spooled):
+    database("create table t (k int primary key)")
+    server.sql("create table if not exists mysql.rds_heartbeat2 (id int primary key, value bigint)")
+    spooled.catch_up()
+    server.sql(
+        "set session binlog_format = 'STATEMENT'; insert into mysql.rds_heartbeat2 values (1, 1) "
+        "on duplicate key update value = 2"
+    )
+    database("insert into t values (1)")
+    spooled.catch_up()
+    assert [new for _, _, new in spooled.changes()] == [{"k": "1"}]
+
+
+def test_a_table_of_which_our_user_may_read_some_columns_is_left_out(server, database, spooled, name):
+    database("create table t (k int primary key, a int, secret int); create table u (k int primary key, a int)")
+    database(f"create user {name}@'%' identified by 'x'; grant select (k, a) on t to {name}@'%'")
+    database(f"grant select (k), select on u to {name}@'%'; grant {MONITOR[server.product]} on *.* to {name}@'%'")
+    source = BinlogSource(location_of(spooled.address.replace("cdc:cdc@", f"{name}:x@"))).defines()
+    assert [*source.left_out] == [f"{name}.t"]
+    assert "grant select on all of it" in source.left_out[f"{name}.t"]
+    assert [one.name for one in source.tables()] == ["u"]
+    database(f"drop user {name}@'%'")
+
+
+def test_a_generated_primary_key_is_in_rows_and_changes(server, database, spooled):
+    if server.product != "mysql":
+        pytest.skip("MariaDB generates none")
+    with set_global(server, "show_gipk_in_create_table_and_information_schema", "OFF", "ON"):
+        database(
+            "set session sql_generate_invisible_primary_key = ON; create table t (v int); insert into t values (7)"
+        )
+        spooled.catch_up()
+        database("update t set v = 8")
+        spooled.catch_up()
+    assert [new for _, _, new in spooled.changes()] == [{"my_row_id": "1", "v": "7"}, {"my_row_id": "1", "v": "8"}]
+
+
+def test_a_snapshot_begins_beside_who_reads_and_says_what_it_waits_for(server, database, spooled, monkeypatch):
+    if server.product != "mysql":
+        pytest.skip("MariaDB knows at which place a snapshot is")
+    monkeypatch.setattr(snapshot, "_LOCK_S", 1)
+    database(
+        "create table t (k int primary key); insert into t values (1); create table z (k int); insert into z values (1)"
+    )
+    how = {"host": server.host, "port": server.port, "user": server.user, "password": server.password}
+    database_name = spooled.address.rpartition("/")[2]
+    with contextlib.closing(pymysql.connect(**how, database=database_name)) as reads:
+        reads.cursor().execute("begin")
+        reads.cursor().execute("select * from t")
+        spooled.catch_up(tables=["t"])
+    assert [new for _, _, new in spooled.changes()] == [{"k": "1"}]
+    other = Spooled(server, spooled.state / "other", database_name)
+    with contextlib.closing(pymysql.connect(**how, database=database_name)) as writes:
+        writes.cursor().execute("begin")
+        writes.cursor().execute("insert into t values (2)")
+        other.catch_up(tables=["t"])  # an open transaction holds up the lock of the table, and not that of all
+    assert [new for _, _, new in other.changes()] == [{"k": "1"}]
+
+
+def test_names_of_columns_are_waited_for_in_the_servers_own_time(name, tmp_path, monkeypatch):
+    """What is open is asked in the zone of the machine, and not in the session's."""
+    if mysql.missing():
+        pytest.skip(mysql.missing())
+    monkeypatch.setenv("TZ", "America/New_York")
+    with mysql.cluster("default_time_zone = SYSTEM") as own:
+        own.sql(f"create database {name}")
+        own.sql("create table t (k int primary key)", name)
+        how = {"host": own.host, "port": own.port, "user": own.user, "password": own.password, "database": name}
+        with contextlib.closing(pymysql.connect(**how)) as open_, contextlib.closing(pymysql.connect(**how)) as later:
+            open_.cursor().execute("insert into t values (1)")
+            real, waited = time.sleep, []
+
+            def sleep(seconds):
+                waited.append(seconds)
+                if len(waited) == 2:
+                    later.cursor().execute("insert into t values (2)")  # which began after, and is not waited for
+                    open_.commit()
+                real(seconds)
+
+            monkeypatch.setattr(snapshot.time, "sleep", sleep)
+            spooled = Spooled(own, tmp_path, name)
+            spooled.catch_up()
+            assert 2 <= len(waited) < 10
+            later.commit()
+            spooled.catch_up()
+        assert sorted(new["k"] for _, _, new in spooled.changes()) == ["1", "2"]
+        log = BinlogSource(location_of(spooled.address), state=spooled.state).server_log()
+        assert log.oldest_s is None or log.oldest_s < 100
+
+
+def test_names_in_lower_case_are_found_however_they_are_written(name, tmp_path):
+    if mysql.missing():
+        pytest.skip(mysql.missing())
+    with mysql.cluster("lower_case_table_names = 1\nbinlog_row_metadata = FULL") as own:
+        own.sql(f"create database {name}")
+        spooled = Spooled(own, tmp_path, name.upper())
+        own.sql("create table Orders (k int primary key); insert into Orders values (1)", name)
+        spooled.catch_up(tables=["ORD*"])
+        own.sql("insert into Orders values (2)", name)
+        spooled.catch_up(tables=["ORD*"])
+        assert [new for _, _, new in spooled.changes()] == [{"k": "1"}, {"k": "2"}]
+        assert [*BinlogSource(location_of(spooled.address)).reach("")] == []
+        [(_, text)] = BinlogSource(location_of(own.address("none_such"))).reach("")
+        assert "there is no database none_such" in text

@@ -12,7 +12,16 @@ from integrator.sources.binlog import events, rows, server, table_map
 from integrator.sources.binlog.catalogue import wanted
 from integrator.sources.binlog.product import product_of
 from integrator.sources.binlog.source import BinlogSource
-from integrator.sources.binlog.statements import Meaning, begins_transaction, first_word, meaning_of
+from integrator.sources.binlog.statements import (
+    ANSI_QUOTES,
+    NO_BACKSLASH_ESCAPES,
+    Meaning,
+    begins_transaction,
+    ends_transaction,
+    first_word,
+    is_of_system,
+    meaning_of,
+)
 from integrator.sources.binlog.stream import Captures, Stream
 from integrator.sources.capture.frames import FRAMES
 from integrator.sources.spool import Spool
@@ -38,6 +47,7 @@ STATEMENTS = {
     "alter table t exchange partition p0 with table o.u": Meaning(True, unlogged=("d.t", "o.u")),
     "alter ignore table t add unique (v)": Meaning(True, unlogged=("d.t",)),
     "alter table t import tablespace": Meaning(True, unlogged=("d.t",)),
+    "alter table t discard partition p0 tablespace": Meaning(True, unlogged=("d.t",)),
     "create or replace table t (k int)": Meaning(True, gone=("d.t",)),
     "create table t (k int)": Meaning(True),
     "create index i on t (k)": Meaning(True),
@@ -54,6 +64,28 @@ def test_what_a_statement_is_for_a_capture(text):
 
 def test_names_are_in_lower_case_where_the_server_has_them_so():
     assert meaning_of("truncate Orders", "D", lower=True) == Meaning(truncated=("D.orders",))
+
+
+def test_names_are_in_double_quotes_where_a_client_has_them_so():
+    modes = ANSI_QUOTES | NO_BACKSLASH_ESCAPES
+    assert meaning_of('truncate "a""b"', "d", modes=modes) == Meaning(truncated=('d.a"b',))
+    assert meaning_of("alter table \"p\" comment '\\', truncate partition p0", "d", modes=modes).unlogged == ("d.p",)
+    assert meaning_of("alter table p comment '\\', truncate partition p0'", "d").unlogged == ()
+
+
+def test_what_hosted_servers_write_for_themselves_is_none_of_ours():
+    heartbeat = "INSERT INTO mysql.rds_heartbeat2(id, value) values (1, 2) ON DUPLICATE KEY UPDATE value = 2"
+    assert is_of_system(heartbeat)
+    assert is_of_system('update "mysql" . t set a = 1', ANSI_QUOTES)
+    assert not any(
+        is_of_system(one) for one in ("insert into t values (1)", "delete from shop.mysql", "call mysql.p()")
+    )
+
+
+def test_a_rollback_to_a_savepoint_does_not_end_a_transaction():
+    ends = ("COMMIT", "rollback", "ROLLBACK /* x */")
+    others = ("ROLLBACK TO `s`", "rollback work to savepoint s", "savepoint s", "begin")
+    assert [ends_transaction(one) for one in (*ends, *others)] == [True] * 3 + [False] * 4
 
 
 @pytest.mark.parametrize(("text", "word"), [("/* x */ INSERT into t", "insert"), ("# dummy", ""), ("BEGIN", "begin")])
@@ -220,6 +252,7 @@ def test_rows_without_their_map_and_events_that_are_not_known_are_refused(tmp_pa
 
 
 JSON = [
+    ("0202001a000b0a000b12001ee22a87aba014c3c3f5285c8fc2f53f", "[-1451539525449863.5, 1.36]"),
     (
         "02090067000b1f000b27000b2f000b37000b3f000b47000b4f000b57000b5f000000901ec4bcd64200003426f56b0c432d431cebe2361a3f1656e79eaf03d23cbc89d897b2d29c3c0000000000000080355800662deb417e00000000000029400000000000005940",
         "[100000000000000.0, 1e15, 0.0001, 0.000000000000001, 1e-16, -0.0, 1.5e300, 12.5, 100.0]",

@@ -41,8 +41,8 @@ DEFAULTS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 * 1024 * 1024),
     "spark.sql.streaming.pollingDelay": "50ms",
-    # Of the checkpoint, which is in a local file system: the default manager starts programs (chmod) for each file, which
-    # are 45 of a cycle's 220 ms.
+    # Of the checkpoint, which is in a local file system: the default manager starts a program, chmod, for each file:
+    # 45 of a cycle's 220 ms.
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
     "FileSystemBasedCheckpointFileManager",
     # What goes to Python workers has the recipe, which has passwords: PySpark writes what is longer to a file.

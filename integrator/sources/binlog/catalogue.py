@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from integrator.channel.databases import BinlogLocation
 from integrator.decode.encodings.pgoutput import Column, Relation
+from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import Charsets
 from integrator.sources.binlog.server import Session, quoted
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
@@ -30,6 +31,9 @@ _CASCADES = (
     f"from information_schema.referential_constraints where constraint_schema not in {_SYSTEM} "
     "and (delete_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT') "
     "or update_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT'))"
+)
+_OF_COLUMNS = (
+    "select distinct table_schema, table_name from information_schema.column_privileges where privilege_type = 'SELECT'"
 )
 _NATIVE_KEYS = "show global variables like 'innodb_native_foreign_keys'"
 _ENGINE = "InnoDB"
@@ -83,13 +87,14 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
     columns = defaultdict(list)
     for schema, name, *column in session.rows(_COLUMNS):
         columns[schema, name].append(column)
-    logged, charsets = _logged(session), Charsets(session)
+    logged, charsets, partly = _logged(session), Charsets(session), set(session.rows(_OF_COLUMNS))
     tables, left_out = list[Captured](), dict[str, str]()
     for schema, name, kind, engine, rows in session.rows(_TABLES):
         full = f"{schema}.{name}"
-        if not wanted(schema, name, location, session.server.database):
+        if not wanted(schema, name, location, session.server.database, lower=charsets.lower_names):
             continue
-        if reason := _reason(kind, engine, columns[schema, name], charsets) or logged.get(schema):
+        reason = _reason(kind, engine, columns[schema, name], charsets) or logged.get(schema)
+        if reason or (reason := _partly_read(session, schema, name) if (schema, name) in partly else None):
             left_out[full] = reason
             continue
         own = columns[schema, name]
@@ -102,8 +107,14 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
     return Found(tuple(tables), left_out, () if is_logged else tuple(_cascades(session, names)))
 
 
-def wanted(schema: str, name: str, location: BinlogLocation, database: str | None) -> bool:
-    """Return whether a location is for a table. database: that of its address, which names without one are of."""
+def wanted(schema: str, name: str, location: BinlogLocation, database: str | None, *, lower: bool = False) -> bool:
+    """Return whether a location is for a table. database: that of its address, which names without one are of.
+
+    lower: whether the server has names in lower case, however they are written.
+    """
+    if lower:
+        low = {key: [one.lower() for one in getattr(location, key)] for key in ("tables", "exclude")}
+        location, database = location.model_copy(update=low), database and database.lower()
     if not is_wanted(f"{schema}.{name}", location):
         return False
     named = (one.partition(".")[0] for one in location.tables if "." in one)
@@ -137,6 +148,15 @@ def _reason(kind: str, engine: str | None, columns: Sequence[Sequence[str]], cha
             return f"has the compressed column {name}, which the log has in a form of its own: alter table … modify it"
         if charset is not None and not charsets.is_read(charset):
             return f"has the column {name} in the character set {charset}, which is not read: convert it to utf8mb4"
+    return None
+
+
+def _partly_read(session: Session, schema: str, name: str) -> str | None:
+    """Return why a table is not captured that our user may read some columns of; None where it may read all."""
+    try:
+        session.rows(f"select * from {quoted(schema)}.{quoted(name)} limit 0")  # noqa: S608
+    except EnvironmentFault:
+        return "has columns that our user may not read, and the log has: grant select on all of it"
     return None
 
 

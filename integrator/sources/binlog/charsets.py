@@ -12,6 +12,11 @@ from integrator.sources.binlog.server import Session
 
 BINARY = "binary"
 _UNICODE = frozenset(("utf8", "utf8mb3", "utf8mb4", "ascii"))
+_CODECS = {
+    "gbk": "gbk", "gb2312": "gb2312", "gb18030": "gb18030", "big5": "big5", "cp932": "cp932", "sjis": "cp932",
+    "ujis": "euc_jp", "eucjpms": "euc_jp", "euckr": "euc_kr",
+}  # fmt: skip
+"""By which statements of clients are read, for the names in them; text of columns is not."""
 _ENTRY = 4
 """Bytes of a map for each byte of text: a length, and at most three of UTF-8."""
 
@@ -60,7 +65,7 @@ class Charsets:
         """Return text of a character set. Raises as the session."""
         own = None if name == BINARY or not self.is_read(name) else self.map_of(name)
         if own is None:
-            return octets.decode(errors="replace")
+            return octets.decode(_CODECS.get(name, "utf-8"), errors="replace")
         rows = self.maps.reshape(-1, 256, _ENTRY)[own]
         return b"".join(bytes(rows[byte, 1 : 1 + rows[byte, 0]]) for byte in octets).decode()
 

@@ -46,9 +46,10 @@ _NUMBERS_AT, _SEQUENCE_AT, _COMMITTED_AT, _COMMITTED_BYTES = 17, 34, 42, 7
 when it was committed, in microseconds since 1970, of which the highest bit says that more follows."""
 _HEADER = struct.Struct("<IBIIIH")
 _FILE_SHIFT, _AT_SHIFT = 36, 3
-_HOW_COMPRESSED, _WHOLE_SIZE, _ZSTD, _NOT_COMPRESSED, _SIZE_AT = 2, 3, 0, 255, 9
+_HOW_COMPRESSED, _ZSTD, _NOT_COMPRESSED, _SIZE_AT = 2, 0, 255, 9
 """Fields of what is compressed, and how it may be."""
-_CHARSET, _CATALOG = 4, 6
+_MODES, _CHARSET, _CATALOG = 1, 4, 6
+_SIZES = {0: 4, _MODES: 8, 3: 4, _CHARSET: 6}
 """Of what is known of a statement."""
 _DAMAGED = f"the log is damaged there, or was reset; {ANEW}"
 FIRST_EVENT = 4
@@ -138,20 +139,18 @@ def unpacked(event: Event) -> Iterator[Event]:
     cursor, fields = Cursor(event.body), dict[int, int]()
     while field := cursor.number():
         fields[field] = Cursor(cursor.take(cursor.number())).number()
-    data = event.body[cursor.at :]
+    source = pa.BufferReader(event.body[cursor.at :])
     how = fields.get(_HOW_COMPRESSED, 0)
     if how == _ZSTD:
-        data = pa.Codec("zstd").decompress(data, fields[_WHOLE_SIZE], asbytes=True)
+        source = pa.CompressedInputStream(source, "zstd")  # a transaction may be larger than memory
     elif how != _NOT_COMPRESSED:
         raise EnvironmentFault(f"a transaction is compressed in way {how}, which is not read")
-    at = 0
-    while at < len(data):
-        size = int.from_bytes(data[at + _SIZE_AT : at + _SIZE_AT + 4], "little")
+    while head := source.read(HEADER_BYTES):
+        size = int.from_bytes(head[_SIZE_AT : _SIZE_AT + 4], "little")
         if size < HEADER_BYTES:
             raise EnvironmentFault(f"a compressed transaction has an event of {size} bytes: {_DAMAGED}")
-        own = event_of(b"\0" + data[at : at + size], checksums=False)
+        own = event_of(b"\0" + head + source.read(size - HEADER_BYTES), checksums=False)
         yield replace(own, end=event.end, flags=own.flags & ~ARTIFICIAL)
-        at += size
 
 
 def inflated(data: bytes) -> bytes:
@@ -161,10 +160,11 @@ def inflated(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of the log. database: the one it was run in."""
+    """A statement of the log. database: the one it was run in. modes: its client's sql_mode."""
 
     database: str
     text: str
+    modes: int = 0
 
 
 def statement_of(event: Event, charsets: Charsets) -> Statement:
@@ -175,26 +175,25 @@ def statement_of(event: Event, charsets: Charsets) -> Statement:
     text = body[at + size + 1 :]
     if event.kind == QUERY_COMPRESSED:
         text = inflated(text)
-    client = _client_of(body[13:at])
-    name = "utf8mb4" if client is None else charsets.of_collation(client)
-    return Statement(body[at : at + size].decode(errors="replace"), charsets.decoded(name, text))
+    known = _known_of(body[13:at])
+    client = known.get(_CHARSET)
+    name = "utf8mb4" if client is None else charsets.of_collation(client & 0xFFFF)
+    database = body[at : at + size].decode(errors="replace")
+    return Statement(database, charsets.decoded(name, text), known.get(_MODES, 0))
 
 
-def _client_of(status: bytes) -> int | None:
-    """Return the collation of a statement's client, which is after what else is known of it; None where it is not."""
-    sizes = {0: 4, 1: 8, 3: 4}
+def _known_of(status: bytes) -> dict[int, int]:
+    """Return what is known of a statement, as far as it is read, which the client's character set ends."""
+    found = dict[int, int]()
     at = 0
-    while at < len(status):
+    while at < len(status) and _CHARSET not in found:
         kind = status[at]
-        if kind == _CHARSET:
-            return int.from_bytes(status[at + 1 : at + 3], "little")
-        if kind == _CATALOG:
-            at += 2 + status[at + 1]
-        elif kind in sizes:
-            at += 1 + sizes[kind]
-        else:
-            return None
-    return None
+        size = status[at + 1] + 1 if kind == _CATALOG and at + 1 < len(status) else _SIZES.get(kind)
+        if size is None:
+            break
+        found[kind] = int.from_bytes(status[at + 1 : at + 1 + size], "little")
+        at += 1 + size
+    return found
 
 
 class Cursor:

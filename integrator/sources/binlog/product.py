@@ -10,6 +10,8 @@ _SETTINGS = (
     "net_read_timeout = 3600, lock_wait_timeout = 86400, sql_quote_show_create = 1, "
 )
 """By which values are written as text, whatever a user or server sets; and a session stays."""
+_WITH_KEYS = ", show_gipk_in_create_table_and_information_schema = ON"
+"""The log has generated primary keys, too."""
 _BEFORE_DUMP = "set @master_heartbeat_period = 1000000000, @master_binlog_checksum = @@global.binlog_checksum, "
 """A sign of life each second, and checksums as they are."""
 NAMES = {"mysql": "MySQL", "mariadb": "MariaDB"}
@@ -24,7 +26,7 @@ class Product:
 
     settings: of a session. status: asks where the log ends. before_dump: comes before the log is asked for. monitor:
     the right to ask where it ends. knows_snapshots: whether it says at which place of its log a snapshot is; else
-    nothing may be committed for that moment. geometry_has_charset: whether the log has the character set of geometries.
+    nothing may be committed for that moment. images: the values of binlog_row_image with which rows are whole.
     """
 
     name: str
@@ -35,7 +37,7 @@ class Product:
     before_dump: str
     monitor: str
     knows_snapshots: bool
-    geometry_has_charset: bool
+    images: tuple[str, ...]
 
 
 def product_of(version: str) -> Product:
@@ -53,17 +55,17 @@ def product_of(version: str) -> Product:
             before_dump=_BEFORE_DUMP + "@mariadb_slave_capability = 4",  # GTIDs: mariadb.com/kb/en/com_binlog_dump
             monitor="binlog monitor",
             knows_snapshots=True,
-            geometry_has_charset=True,
+            images=("FULL", "NOBLOB", "FULL_NODUP"),
         )
     return Product(
         name=NAMES["mysql"],
         version=own,
         least=(8, 0, 1),
-        settings=_SETTINGS + "max_execution_time = 0",
+        settings=_SETTINGS + "max_execution_time = 0" + (_WITH_KEYS if own >= (8, 0, 30) else ""),
         status="show binary log status" if own >= (8, 2, 0) else "show master status",
         before_dump=_BEFORE_DUMP + "@source_heartbeat_period = 1000000000, "
         "@source_binlog_checksum = @@global.binlog_checksum",
         monitor="replication client",
         knows_snapshots=False,
-        geometry_has_charset=False,
+        images=("FULL",),
     )

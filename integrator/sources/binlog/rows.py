@@ -45,7 +45,7 @@ class Rows:
         if ((1 << columns) - 1 if action == INSERT else self._needed) & ~there:
             raise EnvironmentFault(
                 f"the log before {event.end} does not have all columns of its rows of {self.map.name}: a client has "
-                f"set binlog_row_image = MINIMAL; {ANEW}"
+                f"set binlog_row_image = MINIMAL or NOBLOB; {ANEW}"
             )
         data = np.frombuffer(body, np.uint8)
         floats, found = np.empty(0, np.uint8), np.zeros(3, np.int64)

@@ -32,7 +32,7 @@ _CONNECT_S, _ANSWER_S, _PORT = 10, 3600, 3306
 _QUERY = 0x03
 _AWAY = frozenset(
     (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 1040, 1053, 1080, 1158,
-     1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 1146, 1049, 0)
+     1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 1146, 1049, 1054, 1226, 3032, 0)
 )  # fmt: skip
 """Errors after which it is tried again: the server is away, is busy, ends, or a table was altered while it was read."""
 
@@ -112,6 +112,10 @@ class Server:
             code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
             kind = SourceAway if code in _AWAY else EnvironmentFault
             raise kind(f"{self.shown}: {shortened(str(error.args[-1] if error.args else error))}") from None
+        except RuntimeError as error:  # PyMySQL has no encryption of its own for passwords
+            raise EnvironmentFault(
+                f"{self.shown}: {error}: have the server offer TLS, or install the package cryptography"
+            ) from None
         except OSError as error:
             raise SourceAway(f"{self.shown}: {error.strerror or error}") from None
 

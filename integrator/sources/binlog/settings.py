@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.server import Session
 
-_WHOLE = ("FULL", "NOBLOB", "FULL_NODUP")
+OPEN_TRANSACTIONS = "select trx_mysql_thread_id, trx_started from information_schema.innodb_trx"
+_DATABASES = (
+    "select 1 from information_schema.schemata where schema_name = %s "
+    "or (@@lower_case_table_names <> 0 and lower(schema_name) = lower(%s))"
+)
 METADATA = "set global binlog_row_metadata = 'FULL'"
 _LASTING = "and put it into the server's configuration"
 _OPEN = "connections that are open keep theirs"
@@ -21,6 +25,9 @@ def _setting(session: Session, name: str) -> str:
 def problems(session: Session, class_: str) -> Iterator[str]:
     """Yield what of the server keeps us from capturing, with what to do. class_: the location's."""
     product = session.product
+    database = session.server.database
+    if database and not session.rows(_DATABASES, [database, database]):
+        yield f"there is no database {database}, or our user may not see it: mend the address, or grant select on it"
     if (own := product.name.lower()) != class_:
         yield f"the server is a {product.name}: write `class: {own}`"
         return
@@ -33,7 +40,7 @@ def problems(session: Session, class_: str) -> Iterator[str]:
         return
     if (form := _setting(session, "binlog_format")) != "ROW":
         yield f"binlog_format is {form}: set global binlog_format = 'ROW', {_LASTING}; {_OPEN}"
-    if (image := _setting(session, "binlog_row_image")) not in _WHOLE:
+    if (image := _setting(session, "binlog_row_image")) not in product.images:
         yield f"binlog_row_image is {image}: set global binlog_row_image = 'FULL', {_LASTING}; {_OPEN}"
     if _setting(session, "binlog_row_value_options"):
         yield f"binlog_row_value_options is not empty: set global binlog_row_value_options = '', {_LASTING}; {_OPEN}"
@@ -62,6 +69,7 @@ def with_names(session: Session) -> bool:
     if has_names(session):
         return False
     try:
+        session.rows(OPEN_TRANSACTIONS)  # whose end is waited for then
         session.run(METADATA)
     except EnvironmentFault:
         return False

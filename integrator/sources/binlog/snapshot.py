@@ -15,15 +15,14 @@ import numpy as np
 
 from integrator.channel.databases import BinlogLocation
 from integrator.engine.binlog import copied_rows
-from integrator.errors import EnvironmentFault, SourceAway
+from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.binlog.catalogue import Captured, found
 from integrator.sources.binlog.events import place_of, place_text
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
-from integrator.sources.binlog.settings import end_of_log
+from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log
 
 _FRAME_BYTES = 1024 * 1024
-_OPEN = "select count(*) from information_schema.innodb_trx where trx_started <= %s and trx_mysql_thread_id <> 0"
 _BEGIN = "start transaction with consistent snapshot"
 _LOOK_S, _SILENT_S, _LOCK_S = 0.2, 60.0, 5
 """_LOCK_S: who writes waits for as long as we wait for the lock; so it is given up, and tried again."""
@@ -50,7 +49,18 @@ class Point:
             packets = _Rows(self._session.query(table.query), len(table.select))
             for rows in packets:
                 take(_copied(table, rows), len(rows))
+        if packets.warnings:
+            self._check_whole(table)
         self._session.run("rollback to savepoint before_table")  # else the table could not be altered until the end
+
+    def _check_whole(self, table: Captured) -> None:
+        """Raise EnvironmentFault where the server has cut a value, or left it out, for it is too large."""
+        for level, _, text in self._session.rows("show warnings"):
+            if level != "Note":
+                raise EnvironmentFault(
+                    f"table {table.name}: the server does not give its rows as they are ({text}): set global "
+                    "max_allowed_packet to more than twice the largest value, at most 1073741824"
+                )
 
     def close(self) -> None:
         """End the session."""
@@ -58,10 +68,11 @@ class Point:
 
 
 class _Rows:
-    """The packets of a result's rows, about a megabyte each time."""
+    """The packets of a result's rows, about a megabyte each time. warnings: how many the server has, at the end."""
 
     def __init__(self, packets: Packets, columns: int) -> None:
         self._packets, self._before = packets, columns + 2  # how many columns there are, each of them, and their end
+        self.warnings = 0
 
     def __iter__(self) -> Any:
         rows: list[bytes] = []
@@ -75,6 +86,7 @@ class _Rows:
                     if self._before:
                         self._before -= 1
                         continue
+                    self.warnings = int.from_bytes(packet[1:3], "little")
                     if rows:
                         yield rows
                     return
@@ -113,8 +125,8 @@ class SnapshotPoints:
     def _wait(self) -> None:
         """Wait for transactions to end that began before the log has the names of columns."""
         with self._server.session() as session:
-            [(now,)] = session.rows("select now()")
-            while session.rows(_OPEN, [now])[0][0]:
+            open_ = {one for one in session.rows(OPEN_TRANSACTIONS) if one[0]}
+            while open_ & set(session.rows(OPEN_TRANSACTIONS)):
                 self._log.info("waits for transactions that are open")
                 time.sleep(_LOOK_S)
 
@@ -134,31 +146,41 @@ class SnapshotPoints:
         """Begin a snapshot while nothing is committed; return its place."""
         with self._server.session() as locking:
             locking.run(f"set session lock_wait_timeout = {_LOCK_S}")
-            try:
-                locking.run("flush tables with read lock")
-            except EnvironmentFault as error:  # without the right RELOAD, which hosted servers may not give
-                self._lock_tables(locking, error)
+            try:  # which who only reads does not hold up, but transactions that have changed the tables do
+                self._lock_tables(locking)
+            except (EnvironmentFault, SourceAway) as error:
+                _lock_all(locking, error)
             session.run(_BEGIN)
             place = place_of(*end_of_log(locking))
             locking.run("unlock tables")
         return place
 
-    def _lock_tables(self, locking: Session, refused: EnvironmentFault) -> None:
-        """Wait for transactions that have written to our tables, and let none begin."""
-        tables = found(locking, self._location, self._numbers).tables
-        if not tables:
-            return
-        try:
+    def _lock_tables(self, locking: Session) -> None:
+        """Wait for transactions that have changed our tables, and let no other change them."""
+        if tables := found(locking, self._location, self._numbers).tables:
             locking.run(f"lock tables {', '.join(f'{one.quoted} read' for one in tables)}")
-        except EnvironmentFault as error:
-            raise EnvironmentFault(
-                f"{refused}; {error}: to read the rows that tables have, grant reload on *.*, or lock tables on the "
-                "tables, to our user; or declare `snapshot: never`"
-            ) from None
 
     def shown(self, lsn: int) -> str:
         """Return a place as people read it."""
         return place_text(lsn)
+
+
+def _lock_all(locking: Session, before: IntegratorError) -> None:
+    """Wait for statements that run, and let no transaction be committed. before: why the tables are not locked."""
+    try:
+        locking.run("flush tables with read lock")
+    except SourceAway as error:
+        raise SourceAway(
+            f"{error}, within {_LOCK_S} s: the rows that tables have are read once nobody has them locked for so long; "
+            f"before: {before}"
+        ) from None
+    except EnvironmentFault as error:
+        if isinstance(before, SourceAway):
+            raise before from None
+        raise EnvironmentFault(
+            f"{before}; {error}: to read the rows that tables have, grant lock tables on the tables, or reload on *.*, "
+            "to our user; or declare `snapshot: never`"
+        ) from None
 
 
 def _begun(session: Session) -> int:

@@ -109,7 +109,8 @@ def _log_after(session: Session, record: Record, spool: Path) -> ServerLog:
     many, oldest = 0, None
     with suppress(EnvironmentFault):  # without the right PROCESS
         [(many, oldest)] = session.rows(
-            "select count(*), timestampdiff(second, min(trx_started), now()) from information_schema.innodb_trx"
+            "select count(*), timestampdiff(second, min(trx_started), convert_tz(now(), '+00:00', 'SYSTEM')) "
+            "from information_schema.innodb_trx"
         )
     waits_since = segments[-1].stat().st_mtime if segments else time.time()
     return ServerLog(

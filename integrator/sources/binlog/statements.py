@@ -5,18 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
-_TOKEN = re.compile(
-    r"(?P<no>/\*M?!\d*|\*/|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|--[ \t][^\n]*|\#[^\n]*)"
-    r"|(?P<text>'(?:[^'\\]|\\.?)*(?:'|\Z)|\"(?:[^\"\\]|\\.?)*(?:\"|\Z))"
-    r"|(?P<name>`(?:[^`]|``)*(?:`|\Z))|(?P<word>[\w$]+)|(?P<sign>\S)",
-    re.DOTALL,
-)
-"""Comments, and marks around what is for MariaDB alone, are none. It takes as many steps as a text has letters."""
+_NONE = r"(?P<no>/\*M?!\d*|\*/|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|--[ \t][^\n]*|\#[^\n]*)"
+"""Comments, and marks around what is for some servers alone."""
+_WORDS = r"(?P<word>[\w$]+)|(?P<sign>\S)"
+ANSI_QUOTES, NO_BACKSLASH_ESCAPES = 1 << 2, 1 << 20
+"""Of a client's sql_mode: names may be in double quotes; a backslash is a letter."""
 _TEXT = "'"
 CHANGES = frozenset(("insert", "update", "delete", "replace", "load", "call", "execute", "with"))
 """First words of statements that change rows."""
+_BEFORE_TABLES = frozenset(
+    (
+        "insert",
+        "replace",
+        "update",
+        "delete",
+        "into",
+        "from",
+        "ignore",
+        "low_priority",
+        "high_priority",
+        "delayed",
+        "quick",
+    )
+)
 DEFINES = frozenset(("create", "alter", "drop", "rename", "truncate"))
 _OF_TABLES = frozenset(("table", "tables", "database", "schema", "index"))
 _IN_BETWEEN = frozenset(("if", "exists", "not", "online", "ignore"))
@@ -42,9 +56,34 @@ class Meaning:
     unlogged: tuple[str, ...] = ()
 
 
+@lru_cache
+def _token(modes: int) -> re.Pattern[str]:
+    """Return what matches a token of a client's statements. It takes as many steps as a text has letters."""
+    texts, names = ["'"], ["`"]
+    (names if modes & ANSI_QUOTES else texts).append('"')
+    inner = "[^{0}]" if modes & NO_BACKSLASH_ESCAPES else r"[^{0}\\]|\\.?"
+    text = "|".join(f"{one}(?:{inner.format(one)})*(?:{one}|\\Z)" for one in texts)
+    name = "|".join(f"{one}(?:[^{one}]|{one}{one})*(?:{one}|\\Z)" for one in names)
+    return re.compile(f"{_NONE}|(?P<text>{text})|(?P<name>{name})|{_WORDS}", re.DOTALL)
+
+
 def first_word(text: str) -> str:
     """Return the first word of a statement, in lower case; nothing where it has none."""
     return next(_tokens(text), "").lower()
+
+
+def ends_transaction(text: str) -> bool:
+    """Return whether a statement ends a transaction: ROLLBACK TO a savepoint does not."""
+    first, *more = (*(one.lower() for one in islice(_tokens(text), 3)), "")
+    return first == "commit" or (first == "rollback" and "to" not in more)
+
+
+def is_of_system(text: str, modes: int = 0) -> bool:
+    """Return whether a statement changes rows of the server's own database, as hosted servers write for themselves."""
+    words = [one.lower() for one in islice(_tokens(text, modes), 6)]
+    while words and words[0] in _BEFORE_TABLES:
+        del words[0]
+    return [one.strip('`"') for one in words[:2]] == ["mysql", "."]
 
 
 def begins_transaction(text: str) -> bool:
@@ -53,23 +92,23 @@ def begins_transaction(text: str) -> bool:
     return first == "begin" or (first == "xa" and second in ("start", "begin"))
 
 
-def _tokens(text: str) -> Iterator[str]:
-    """Yield words and signs; names in quotes keep their first one, and texts are one quote."""
-    for found in _TOKEN.finditer(text):
+def _tokens(text: str, modes: int = 0) -> Iterator[str]:
+    """Yield words and signs; names in quotes keep these, and texts are one quote. modes: of the client."""
+    for found in _token(modes).finditer(text):
         if found.lastgroup == "text":
             yield _TEXT
         elif found.lastgroup != "no":
             yield found[0]
 
 
-def meaning_of(text: str, database: str, *, lower: bool = False) -> Meaning:
+def meaning_of(text: str, database: str, *, lower: bool = False, modes: int = 0) -> Meaning:
     """Return what a statement that defines tables does. database: the one that names without one are of.
 
-    lower: whether names are in lower case, however they are written.
+    lower: whether names are in lower case, however they are written. modes: the client's sql_mode.
     """
     if first_word(text) not in DEFINES:
         return Meaning()
-    words = _Words([one.lower() if lower else one for one in _tokens(text)], database)
+    words = _Words([one.lower() if lower else one for one in _tokens(text, modes)], database)
     if words.take("truncate"):
         words.take("table")
         return Meaning(truncated=(words.table(),))
@@ -104,7 +143,9 @@ def _altered(words: _Words) -> Meaning:
     unlogged = [own] if is_ignoring else []  # rows that do not fit a new key are gone
     while words.left:
         word = words.left.pop(0).lower()
-        if (word in _OF_PARTITIONS and words.take("partition")) or (word in _OF_FILES and words.take("tablespace")):
+        if (word in _OF_PARTITIONS and words.take("partition")) or (
+            word in _OF_FILES and (words.take("tablespace") or words.take("partition"))
+        ):
             unlogged.append(own)
         elif word == "convert" and words.take("table"):
             unlogged += [own, words.table()]
@@ -138,7 +179,8 @@ class _Words:
         while self.left and self.left[0].lower() in _IN_BETWEEN:
             del self.left[0]
         taken = self.left.pop(0) if self.left else ""
-        return taken[1:].removesuffix("`").replace("``", "`") if taken.startswith("`") else taken
+        quote = taken[:1]
+        return taken[1:].removesuffix(quote).replace(2 * quote, quote) if quote in ("`", '"') else taken
 
     def table(self) -> str:
         """Take a table's name: DATABASE.TABLE."""

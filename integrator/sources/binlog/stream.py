@@ -19,7 +19,15 @@ from integrator.sources.binlog.events import Event
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.snapshot import SnapshotPoints
-from integrator.sources.binlog.statements import CHANGES, DEFINES, begins_transaction, first_word, meaning_of
+from integrator.sources.binlog.statements import (
+    CHANGES,
+    DEFINES,
+    begins_transaction,
+    ends_transaction,
+    first_word,
+    is_of_system,
+    meaning_of,
+)
 from integrator.sources.binlog.tables import Tables
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
@@ -231,11 +239,14 @@ class Stream(SpoolingStream):
 
     def _unpack(self, event: Event) -> None:
         """Take the events of a transaction that is compressed."""
-        try:
-            unpacked = list(events.unpacked(event))
-        except EnvironmentFault as error:
-            raise self._fault(event, str(error)) from None
-        for one in unpacked:
+        unpacked = events.unpacked(event)
+        while True:
+            try:
+                one = next(unpacked, None)
+            except (EnvironmentFault, OSError) as error:
+                raise self._fault(event, str(error)) from None
+            if one is None:
+                return
             self._take(one)
 
     def _refuse(self, event: Event) -> None:
@@ -313,7 +324,7 @@ class Stream(SpoolingStream):
         word = first_word(statement.text)
         if self._standalone is None:
             self._standalone = not begins_transaction(statement.text)
-        self._ends = self._standalone or word in ("commit", "rollback")
+        self._ends = self._standalone or ends_transaction(statement.text)
         if "\ufffd" in statement.text and word in DEFINES:
             raise self._fault(event, f"{statement.text[:80]!r}: its client's character set is not read")
         if word == "commit":
@@ -324,6 +335,8 @@ class Stream(SpoolingStream):
                 f"{statement.text[:80]!r}: a transaction is taken back whose changes are in the log, for it has tables "
                 "of engines without transactions",
             )
+        elif word in CHANGES and is_of_system(statement.text, statement.modes):
+            pass
         elif word in CHANGES or not (self._standalone or word in _OF_TRANSACTIONS):
             raise self._fault(
                 event,
@@ -335,7 +348,9 @@ class Stream(SpoolingStream):
 
     def _define(self, event: Event, statement: events.Statement) -> None:
         """Follow a statement that may define tables: those that are emptied, or are other ones from now on."""
-        meaning = meaning_of(statement.text, statement.database, lower=self._tables.charsets.lower_names)
+        meaning = meaning_of(
+            statement.text, statement.database, lower=self._tables.charsets.lower_names, modes=statement.modes
+        )
         for name in filter(self._tables.has, meaning.unlogged):
             raise self._fault(
                 event,

@@ -19,6 +19,7 @@ from integrator.engine.binlog_json import DEPTH, FRAME
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import BINARY, Charsets
 from integrator.sources.binlog.events import Cursor
+from integrator.sources.binlog.product import NAMES
 from integrator.sources.capture.record import ANEW
 
 _SIGNS, _CHARSET, _CHARSETS, _NAMES, _SETS, _ENUMS, _ENUM_CHARSET, _ENUM_CHARSETS = 1, 2, 3, 4, 5, 6, 10, 11
@@ -32,7 +33,7 @@ _INTEGERS = {_TINY: 1, _SHORT: 2, _INT24: 3, _LONG: 4, _LONGLONG: 8}
 _SIGNED = frozenset((*_INTEGERS, _FLOAT, _DOUBLE, _YEAR, _DECIMAL))
 """Types of which the log says whether they have a sign."""
 _OF_CHARACTERS = frozenset((_VARCHAR, _BLOB, _STRING))
-"""Types of which the log says the character set; in MariaDB also GEOMETRY."""
+"""Types of which the log says the character set; in MariaDB also GEOMETRY, in MySQL also VECTOR."""
 _META_BYTES = {_FLOAT: 1, _DOUBLE: 1, _BLOB: 1, _GEOMETRY: 1, _TIMESTAMP: 1, _DATETIME: 1, _TIME: 1, _VARCHAR: 2,
                _BIT: 2, _DECIMAL: 2, _STRING: 2, _VECTOR: 1, _JSON: 1, 140: 1, 141: 2}  # fmt: skip
 _LONG_TEXT = 255
@@ -94,7 +95,7 @@ def table_map(body: bytes, charsets: Charsets) -> TableMap:
         return TableMap(schema, table, signature, None)
     names = [one.decode() for one in _texts(Cursor(more[_NAMES]))]
     signs = _signs(types, more.get(_SIGNS, b""))
-    of_characters = _OF_CHARACTERS | ({_GEOMETRY} if charsets.product.geometry_has_charset else set())
+    of_characters = _OF_CHARACTERS | {_GEOMETRY if charsets.product.name == NAMES["mariadb"] else _VECTOR}
     collations = _collations(types, of_characters, more.get(_CHARSET), more.get(_CHARSETS))
     collations |= _collations(types, {_ENUM, _SET}, more.get(_ENUM_CHARSET), more.get(_ENUM_CHARSETS))
     labels = {_SET: _lists(more.get(_SETS, b"")), _ENUM: _lists(more.get(_ENUMS, b""))}
@@ -141,16 +142,20 @@ def _signs(types: Sequence[int], bits: bytes) -> set[int]:
 def _collations(types: Sequence[int], which: Collection[int], most: bytes | None, each: bytes | None) -> dict[int, int]:
     """Return the collations of columns of these types: of each, or of all but some."""
     columns = [at for at, kind in enumerate(types) if kind in which]
+    cursor = Cursor(each if each is not None else most or b"")
     if each is not None:
-        cursor = Cursor(each)
-        return {at: cursor.number() for at in columns}
-    if most is None:
+        found = {at: cursor.number() for at in columns if not cursor.is_done}
+    elif most is None:
         return {}
-    cursor = Cursor(most)
-    found = dict.fromkeys(columns, cursor.number())
-    while not cursor.is_done:
-        place = cursor.number()
-        found[columns[place]] = cursor.number()
+    else:
+        found = dict.fromkeys(columns, cursor.number())
+        while not cursor.is_done:
+            place = cursor.number()
+            found[columns[place] if place < len(columns) else len(types)] = cursor.number()
+    if not cursor.is_done or not found.keys() <= set(columns) or len(found) != len(columns):
+        raise EnvironmentFault(
+            "a table's map has other columns with character sets than are known: the server is newer than what is read"
+        )
     return found
 
 

@@ -114,7 +114,8 @@ class Tables:
 
     def _rows_of(self, own: TableMap, least: int) -> Rows | None:
         numbers = self._rows.record.numbers
-        if not wanted(own.schema, own.table, self._location, self._session.server.database):
+        database, lower = self._session.server.database, self.charsets.lower_names
+        if not wanted(own.schema, own.table, self._location, database, lower=lower):
             return None
         if self.replayed is not None and own.name not in self.replayed:
             return None
