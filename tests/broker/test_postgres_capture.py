@@ -13,6 +13,7 @@ from integrator import plan
 from integrator.errors import ConfigurationError, EnvironmentFault
 from tests.parts import kafka_io, postgres
 from tests.parts.daemon import ROOT, Daemon
+from tests.parts.waiting import until
 
 pytestmark = [
     pytest.mark.broker,
@@ -298,10 +299,17 @@ def test_a_daemon_ends_with_what_is_gone(server, database, channel, name):
     daemon = Daemon(channel())
     daemon.wait_for("cycle synced")
     slot = f"integrator_{name}"
-    database.run(
-        f"select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name = '{slot}'; "
-        f"select pg_drop_replication_slot('{slot}')"
-    )
+
+    def is_dropped():
+        """A backend that is ended has the slot for a moment yet."""
+        with contextlib.suppress(RuntimeError):
+            database.run(
+                f"select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name = '{slot}'; "
+                f"select pg_drop_replication_slot('{slot}')"
+            )
+        return database.run(f"select count(*) from pg_replication_slots where slot_name = '{slot}'").strip() == "0"
+
+    until(is_dropped)
     assert daemon.wait() == 5
     [event] = daemon.events("the process ends")
     assert f"the replication slot {slot} is not there any more" in event["error"]
