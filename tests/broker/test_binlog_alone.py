@@ -19,6 +19,7 @@ from integrator.sources.binlog import stream as streams
 from integrator.sources.binlog.packets import Packets
 from integrator.sources.binlog.server import Server
 from integrator.sources.binlog.source import BinlogSource
+from integrator.sources.capture import progress
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import FRAMES
@@ -734,6 +735,7 @@ def test_how_far_a_snapshot_is_is_shown_while_it_is_read(server, database, spool
     )
     monkeypatch.setattr(snapshot, "_FRAME_BYTES", 100_000)
     source = BinlogSource(location_of(spooled.address), state=spooled.state)
+    monkeypatch.setattr(progress, "_WRITE_S", -1.0)
     seen, real = [], FirstRows.copy
 
     def copy(self, taken, seal):
@@ -741,7 +743,7 @@ def test_how_far_a_snapshot_is_is_shown_while_it_is_read(server, database, spool
 
     monkeypatch.setattr(FirstRows, "copy", copy)
     spooled.catch_up()
-    shown = seen[-1]
+    shown = seen[0]
     assert shown.snapshot_table.endswith(".t")
     assert 0 < shown.snapshot_rows < 8000
     assert 0 < shown.snapshot_about_rows < 20_000
