@@ -147,7 +147,7 @@ def _server_log(log: dict[str, Any]) -> list[tuple[str, str]]:
     if log["snapshot_table"]:
         of = f"{log['snapshot_rows']:,} of about {log['snapshot_about_rows']:,}"
         of += f", {log['snapshot_seconds_left']:,.0f} s left"
-        more = f", and {log['snapshot_tables_left']:,} tables after it" if log["snapshot_tables_left"] else ""
+        more = f", and {counted(log['snapshot_tables_left'], 'table')} after it" if log["snapshot_tables_left"] else ""
         found.append((f"snapshot of {escape(log['snapshot_table'])}: rows", f"{of}{more}"))
     return found
 

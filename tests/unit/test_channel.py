@@ -37,7 +37,7 @@ CASES = [
     ({"channel": 'channel: "\x01"'}, "broken YAML"),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: [a]}}"},
-        "one location of class files or socket or kafka with topics or postgres or mariadb; found none: add one",
+        "one location of class files or socket or kafka with topics or postgres or mysql or mariadb; found none: add one",
     ),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"},
@@ -45,7 +45,7 @@ CASES = [
     ),
     (
         {"locations": "locations: {src: {class: pipe}}"},
-        "$.locations.src.class: 'pipe' is no class of location; accepted are files, socket, postgres, mariadb, snapshot, jdbc, kafka",
+        "$.locations.src.class: 'pipe' is no class of location; accepted are files, socket, postgres, mysql, mariadb, snapshot, jdbc, kafka",
     ),
     (
         {"locations": "locations: {src: {path: x}}"},

@@ -300,7 +300,7 @@ def test_the_channel_of_a_command_has_no_password(asked, address, password):
 
 
 REFUSED_COMMANDS = [
-    (Asked("mysql://db/shop", "k"), "no address that changes are captured from: mysql"),
+    (Asked("oracle://db/shop", "k"), "no address that changes are captured from: oracle"),
     (Asked("postgresql://db", "k"), "names no database"),
     (Asked("postgresql://db/shop", "k", format="avro"), "needs a schema registry"),
     (Asked("postgresql://db/shop", "k", registry="http://r", format="json"), "--registry is for avro"),

@@ -57,7 +57,7 @@ PROBLEMS = [
     ("[localhost]}", "[localhost], Kafka_Default_Topic: '{hvr_cap_loc}.t'}", "$.locations.kaf.Kafka_Default_Topic: {hvr_cap_loc} is another"),
     ("loc={hvr_cap_loc}", "d={hvr_cap_subdirs}", "MessageHeaders: {hvr_cap_subdirs} is below one directory"),
     ("[localhost]}", "[localhost], Kafka_Message_Bundling: TRANSACTION}", "TRANSACTION is not possible: transactions come side by side"),
-    ("class: files, path: west", "class: socket, listen: '127.0.0.1:0'", "a channel has one location of class files or socket or kafka with topics or postgres or mariadb; found east, west"),
+    ("class: files, path: west", "class: socket, listen: '127.0.0.1:0'", "a channel has one location of class files or socket or kafka with topics or postgres or mysql or mariadb; found east, west"),
 ]  # fmt: skip
 
 

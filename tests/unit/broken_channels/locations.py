@@ -69,7 +69,7 @@ CASES = [
     broken(
         "two sources",
         ("  kaf:", "  more: {class: socket, listen: '127.0.0.1:0'}\n  kaf:"),
-        "2: $.locations: a channel has one location of class files or socket or kafka with topics or postgres or mariadb; found src, more: leave one of them out, or give each a channel of its own…",
+        "2: $.locations: a channel has one location of class files or socket or kafka with topics or postgres or mysql or mariadb; found src, more: leave one of them out, or give each a channel of its own…",
         ("  more: {class: socket, listen: '127.0.0.1:0'}\n", ""),
     ),
     broken(
@@ -85,7 +85,7 @@ CASES = [
             "    class: kafka\n    Kafka_Brokers: [localhost]\n",
         ),
         [
-            "2: $.locations: a channel has one location of class files or socket or kafka with topics or postgres or mariadb; found none: add one, such as {class: files, path: DIRECTORY}",
+            "2: $.locations: a channel has one location of class files or socket or kafka with topics or postgres or mysql or mariadb; found none: add one, such as {class: files, path: DIRECTORY}",
             "2: $.locations: a channel has one location of class kafka; found src, kaf: leave one of them out",
         ],
         ("    class: kafka\n    Kafka_Brokers: [localhost]\n", "    class: files\n    path: in\n"),

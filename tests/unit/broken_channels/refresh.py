@@ -20,7 +20,7 @@ CASES = [
     broken(
         "changes are to be integrated where there are whole tables only",
         [source(*SNAPSHOT), *FULL],
-        "2: $.locations: a channel has one location of class files or socket or kafka with topics or postgres or mariadb; found none: add one, such as {class: files, path: DIRECTORY}; or refresh the tables of src alone: the command is refresh, and check and plan have the option --refresh",
+        "2: $.locations: a channel has one location of class files or socket or kafka with topics or postgres or mysql or mariadb; found none: add one, such as {class: files, path: DIRECTORY}; or refresh the tables of src alone: the command is refresh, and check and plan have the option --refresh",
         ("  kaf:", "  in: {class: files, path: in}\n  kaf:"),
     ),
     broken(
