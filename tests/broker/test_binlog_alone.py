@@ -489,6 +489,16 @@ def test_settings_under_which_changes_would_be_lost_are_refused(name, value, bac
         spooled.catch_up()
 
 
+def test_images_without_large_values_are_refused_where_inserts_may_lack_them(server, database, spooled):
+    database("create table t (k int primary key)")
+    with set_global(server, "binlog_row_image", "'NOBLOB'", "'FULL'"):
+        if server.product == "mysql":
+            with pytest.raises(EnvironmentFault, match="binlog_row_image is NOBLOB"):
+                spooled.catch_up()
+        else:
+            spooled.catch_up()
+
+
 def test_a_user_without_rights_is_told_what_to_run(server, database, spooled, name):
     database(f"create table t (k int primary key); insert into t values (1); create user {name}@'%' identified by 'x'")
     database(f"grant select on {name}.* to {name}@'%'")

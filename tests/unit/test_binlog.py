@@ -3,11 +3,12 @@
 import struct
 
 import numpy as np
+import pymysql
 import pytest
 
 from integrator.channel.databases import MariaDbLocation
 from integrator.engine import binlog
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.binlog import events, rows, server, table_map
 from integrator.sources.binlog.catalogue import wanted
 from integrator.sources.binlog.product import product_of
@@ -356,3 +357,20 @@ def test_which_product_a_server_is(version, name, least):
     found = product_of(version)
     assert (found.name, found.version) == (name, least)
     assert (found.status == "show binary log status") == (found.name == "MySQL" and least >= (8, 2, 0))
+
+
+FAILED = [
+    (pymysql.err.OperationalError(1054, "Unknown column 'x' in 'field list'"), SourceAway),
+    (pymysql.err.OperationalError(1226, "User has exceeded the 'max_user_connections' resource"), SourceAway),
+    (pymysql.err.OperationalError(1045, "Access denied"), EnvironmentFault),
+    (RuntimeError("'cryptography' package is required"), EnvironmentFault),
+    (ConnectionResetError(104, "Connection reset by peer"), SourceAway),
+]
+
+
+@pytest.mark.parametrize(("error", "kind"), FAILED)
+def test_what_passes_is_tried_again_and_what_does_not_is_an_error(error, kind):
+    """A column may be dropped after the catalogue was read: the next try knows it."""
+    with pytest.raises(kind, match="db:3306") as raised, server.Server("mysql://u@db").asked():
+        raise error
+    assert type(raised.value) is kind
