@@ -76,11 +76,14 @@ def test_names_are_in_double_quotes_where_a_client_has_them_so():
 
 def test_what_hosted_servers_write_for_themselves_is_none_of_ours():
     heartbeat = "INSERT INTO mysql.rds_heartbeat2(id, value) values (1, 2) ON DUPLICATE KEY UPDATE value = 2"
-    assert is_of_system(heartbeat)
-    assert is_of_system('update "mysql" . t set a = 1', ANSI_QUOTES)
-    assert not any(
-        is_of_system(one) for one in ("insert into t values (1)", "delete from shop.mysql", "call mysql.p()")
-    )
+    assert is_of_system(heartbeat, "shop")
+    assert is_of_system("insert ignore into rds_heartbeat2 values (1, 2)", "mysql")
+    assert is_of_system('delete quick from "mysql" . rds_sysinfo where a = 1', "shop", ANSI_QUOTES)
+    others = (
+        "insert into t values (1)", "delete from shop.mysql", "call mysql.p()", "update mysql.a, shop.t set t.v = 1",
+        "delete from mysql.a, shop.t using a join t", "delete mysql.a, shop.t from a join t", "delete from mysql.a.*, t.*",
+    )  # fmt: skip
+    assert not any(is_of_system(one, "shop") for one in others)
 
 
 def test_a_rollback_to_a_savepoint_does_not_end_a_transaction():
@@ -363,7 +366,6 @@ FAILED = [
     (pymysql.err.OperationalError(1054, "Unknown column 'x' in 'field list'"), SourceAway),
     (pymysql.err.OperationalError(1226, "User has exceeded the 'max_user_connections' resource"), SourceAway),
     (pymysql.err.OperationalError(1045, "Access denied"), EnvironmentFault),
-    (RuntimeError("'cryptography' package is required"), EnvironmentFault),
     (ConnectionResetError(104, "Connection reset by peer"), SourceAway),
 ]
 
@@ -374,3 +376,16 @@ def test_what_passes_is_tried_again_and_what_does_not_is_an_error(error, kind):
     with pytest.raises(kind, match="db:3306") as raised, server.Server("mysql://u@db").asked():
         raise error
     assert type(raised.value) is kind
+
+
+def test_passwords_that_cannot_be_encrypted_are_an_error_and_defects_stay_defects(monkeypatch):
+    def connect(**_):
+        raise RuntimeError("'cryptography' package is required")
+
+    monkeypatch.setattr(server.pymysql, "connect", connect)
+    with pytest.raises(
+        EnvironmentFault, match=r"db:3306: 'cryptography' package is required: have the server offer TLS"
+    ):
+        server.Server("mysql://u@db").session()
+    with pytest.raises(RuntimeError, match="no session"), server.Server("mysql://u@db").asked():
+        raise RuntimeError("no session")

@@ -112,10 +112,6 @@ class Server:
             code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
             kind = SourceAway if code in _AWAY else EnvironmentFault
             raise kind(f"{self.shown}: {shortened(str(error.args[-1] if error.args else error))}") from None
-        except RuntimeError as error:  # PyMySQL has no encryption of its own for passwords
-            raise EnvironmentFault(
-                f"{self.shown}: {error}: have the server offer TLS, or install the package cryptography"
-            ) from None
         except OSError as error:
             raise SourceAway(f"{self.shown}: {error.strerror or error}") from None
 
@@ -124,19 +120,24 @@ class Server:
         if problem := self.problem:
             raise EnvironmentFault(problem)
         given = address_of(self._address)
-        with self.asked():
-            connection = pymysql.connect(
-                host=given.host,
-                port=given.port,
-                user=given.user,
-                password=(given.password or "").encode(),
-                charset="utf8mb4",
-                autocommit=True,
-                connect_timeout=_CONNECT_S,
-                read_timeout=_ANSWER_S,
-                program_name="integrator",
-                **given.ssl,
-            )
+        try:
+            with self.asked():
+                connection = pymysql.connect(
+                    host=given.host,
+                    port=given.port,
+                    user=given.user,
+                    password=(given.password or "").encode(),
+                    charset="utf8mb4",
+                    autocommit=True,
+                    connect_timeout=_CONNECT_S,
+                    read_timeout=_ANSWER_S,
+                    program_name="integrator",
+                    **given.ssl,
+                )
+        except RuntimeError as error:  # PyMySQL has no encryption of its own for passwords
+            raise EnvironmentFault(
+                f"{self.shown}: {error}: have the server offer TLS, or install the package cryptography"
+            ) from None
         session = Session(self, connection)
         if given.is_encrypted and not isinstance(connection._sock, ssl.SSLSocket):  # noqa: SLF001 - nothing else says it
             session.close()

@@ -10,7 +10,7 @@ from integrator.sources.binlog.server import Session
 OPEN_TRANSACTIONS = "select trx_mysql_thread_id, trx_started from information_schema.innodb_trx"
 _DATABASES = (
     "select 1 from information_schema.schemata where schema_name = %s "
-    "or (@@lower_case_table_names <> 0 and lower(schema_name) = lower(%s))"
+    "or (@@lower_case_table_names = 1 and lower(schema_name) = lower(%s))"
 )
 METADATA = "set global binlog_row_metadata = 'FULL'"
 _LASTING = "and put it into the server's configuration"

@@ -16,21 +16,8 @@ ANSI_QUOTES, NO_BACKSLASH_ESCAPES = 1 << 2, 1 << 20
 _TEXT = "'"
 CHANGES = frozenset(("insert", "update", "delete", "replace", "load", "call", "execute", "with"))
 """First words of statements that change rows."""
-_BEFORE_TABLES = frozenset(
-    (
-        "insert",
-        "replace",
-        "update",
-        "delete",
-        "into",
-        "from",
-        "ignore",
-        "low_priority",
-        "high_priority",
-        "delayed",
-        "quick",
-    )
-)
+_BEFORE_INTO = frozenset(("low_priority", "high_priority", "delayed", "quick", "ignore"))
+_AFTER_ONE_TABLE = frozenset(("where", "order", "limit", ";"))
 DEFINES = frozenset(("create", "alter", "drop", "rename", "truncate"))
 _OF_TABLES = frozenset(("table", "tables", "database", "schema", "index"))
 _IN_BETWEEN = frozenset(("if", "exists", "not", "online", "ignore"))
@@ -78,12 +65,20 @@ def ends_transaction(text: str) -> bool:
     return first == "commit" or (first == "rollback" and "to" not in more)
 
 
-def is_of_system(text: str, modes: int = 0) -> bool:
-    """Return whether a statement changes rows of the server's own database, as hosted servers write for themselves."""
-    words = [one.lower() for one in islice(_tokens(text, modes), 6)]
-    while words and words[0] in _BEFORE_TABLES:
-        del words[0]
-    return [one.strip('`"') for one in words[:2]] == ["mysql", "."]
+def is_of_system(text: str, database: str, modes: int = 0) -> bool:
+    """Return whether a statement changes rows of the server's own database alone, as hosted servers do for themselves.
+
+    It has one table: an INSERT, a REPLACE, or a DELETE FROM it.
+    """
+    words = _Words(list(_tokens(text, modes)), database)
+    is_delete = words.take("delete")
+    if not (is_delete or words.take("insert") or words.take("replace")):
+        return False
+    while words.left and words.left[0].lower() in _BEFORE_INTO:
+        del words.left[0]
+    if not words.take("from" if is_delete else "into") or not words.table().startswith("mysql."):
+        return False
+    return not is_delete or not words.left or words.left[0].lower() in _AFTER_ONE_TABLE
 
 
 def begins_transaction(text: str) -> bool:

@@ -335,7 +335,7 @@ class Stream(SpoolingStream):
                 f"{statement.text[:80]!r}: a transaction is taken back whose changes are in the log, for it has tables "
                 "of engines without transactions",
             )
-        elif word in CHANGES and is_of_system(statement.text, statement.modes):
+        elif word in CHANGES and is_of_system(statement.text, statement.database, statement.modes):
             pass
         elif word in CHANGES or not (self._standalone or word in _OF_TRANSACTIONS):
             raise self._fault(
