@@ -43,7 +43,7 @@ _STANDALONE = 1
 """Of a GTID's flags in MariaDB: one statement follows, without an end of its own."""
 _NUMBERS_AT, _SEQUENCE_AT, _COMMITTED_AT, _COMMITTED_BYTES = 17, 34, 42, 7
 """In a GTID of MySQL: after flags and UUID its number, then a type and two numbers, the second in the log's order; and
-when it was committed, in microseconds since 1970, of which the highest bit says that more follows."""
+when it was committed, in microseconds since 1970, whose highest bit is set where more follows."""
 _HEADER = struct.Struct("<IBIIIH")
 _FILE_SHIFT, _AT_SHIFT = 36, 3
 _HOW_COMPRESSED, _ZSTD, _NOT_COMPRESSED, _SIZE_AT = 2, 0, 255, 9
@@ -120,7 +120,7 @@ class Gtid:
 
 
 def gtid_of(event: Event) -> Gtid:
-    """Return what an event of GTIDS says; of one with a tag only when it was."""
+    """Return what an event of GTIDS has; of one with a tag only its time."""
     body, micros = event.body, event.seconds * 1_000_000
     if event.kind == _GTID_OF_MARIADB:
         return Gtid(int.from_bytes(body[:4], "little"), micros, bool(body[12] & _STANDALONE))

@@ -85,6 +85,6 @@ def end_of_log(session: Session) -> tuple[str, int]:
 
 
 def identity(session: Session) -> str:
-    """Return what tells the server from others: its UUID where it has one, else its number among replicas."""
+    """Return the server's identity: its UUID where it has one, else its number among replicas."""
     name = "server_uuid" if session.product.name == "MySQL" else "server_id"
     return f"{name} {_setting(session, name)}"

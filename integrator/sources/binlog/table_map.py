@@ -33,7 +33,7 @@ _INTEGERS = {_TINY: 1, _SHORT: 2, _INT24: 3, _LONG: 4, _LONGLONG: 8}
 _SIGNED = frozenset((*_INTEGERS, _FLOAT, _DOUBLE, _YEAR, _DECIMAL))
 """Types of which the log says whether they have a sign."""
 _OF_CHARACTERS = frozenset((_VARCHAR, _BLOB, _STRING))
-"""Types of which the log says the character set; in MariaDB also GEOMETRY, in MySQL also VECTOR."""
+"""Types whose character set is in the log; in MariaDB also GEOMETRY, in MySQL also VECTOR."""
 _META_BYTES = {_FLOAT: 1, _DOUBLE: 1, _BLOB: 1, _GEOMETRY: 1, _TIMESTAMP: 1, _DATETIME: 1, _TIME: 1, _VARCHAR: 2,
                _BIT: 2, _DECIMAL: 2, _STRING: 2, _VECTOR: 1, _JSON: 1, 140: 1, 141: 2}  # fmt: skip
 _LONG_TEXT = 255

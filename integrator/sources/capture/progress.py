@@ -61,7 +61,7 @@ class Progress:
 
 
 def read(spool: Path) -> Snapshot | None:
-    """Return what is being read; None where nothing is, or it was not said yet."""
+    """Return what is being read; None where nothing is, or nothing is written yet."""
     with contextlib.suppress(OSError, ValueError, TypeError):
         return Snapshot(**json.loads((spool / FILE).read_bytes()))
     return None
