@@ -15,9 +15,9 @@ from integrator.contracts.shards import Shards
 from integrator.deliver.kafka.topic_limits import one_by_one, refused
 from integrator.errors import DataError, DeliveryError, shortened
 from integrator.names.numbers import counted
+from integrator.prefetch import prefetch
 from integrator.refresh.rows import Rows, fragments
 from integrator.refresh.tables import unreadable
-from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.second_pass import REPORT_DDL, second_pass
 from integrator.run.spark.failures import classify
 

@@ -18,9 +18,9 @@ from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError
 from integrator.plan import Plan
+from integrator.prefetch import prefetch
 from integrator.run.passes import transactions
 from integrator.run.passes.first_pass import first_pass
-from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.second_pass import REPORT_DDL, second_pass
 from integrator.run.refusals import Refusals
 from integrator.run.spark.failures import classify

@@ -17,7 +17,7 @@ from integrator.contracts.streams import PositionRange
 from integrator.decode.lines.files import open_file
 from integrator.deliver.kafka.sender_lock import sending
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
-from integrator.run.passes.prefetch import prefetch
+from integrator.prefetch import prefetch
 from integrator.run.state.directory import State
 from integrator.run.state.sync import check_acknowledged
 from integrator.sources.files.listing import Listing

@@ -2,5 +2,4 @@
 
 first_pass (decoding, rejects)    files -> change rows -> encoded fragments; lines that are rejected
 second_pass                       fragments in order -> messages, acknowledged, and a report
-prefetch                          one step ahead of the next
 """

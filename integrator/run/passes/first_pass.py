@@ -34,8 +34,8 @@ from integrator.decode.unknown_columns import Finds
 from integrator.encode.batch import encoders_of
 from integrator.encode.table import Encoded
 from integrator.errors import DataError, IntegratorError, to_wire_error
+from integrator.prefetch import prefetch
 from integrator.run.passes.decoding import Decoding, JoinedFiles, Part
-from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.rejects import Rejects
 from integrator.run.passes.transactions import TransactionCounts
 from integrator.sources.contract import SliceReader

@@ -27,7 +27,7 @@ def prefetch(items: Iterator[Item]) -> Iterator[Item]:
         except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the consumer
             _put(ready, (False, error), over)
 
-    worker = threading.Thread(target=work, name="first-pass", daemon=True)
+    worker = threading.Thread(target=work, name="prefetch", daemon=True)
     worker.start()
     try:
         while True:
