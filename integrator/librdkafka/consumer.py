@@ -34,9 +34,11 @@ SETTINGS = {
 """A broker has one request at a time, which waits 10 ms: with more, many partitions wait for one that has nothing.
 A full queue stops fetching for a second by default. The bytes of the queue are those of each partition."""
 FETCH_BYTES = 1 << 20
-FIRST_ROOM, BLOCK_BYTES = 256 << 10, 16 << 20
-"""Room for a block grows from the first one: most ranges are small, and many are kept at once. A block of fewer bytes
-has too few rows where each record has its schema with it: calls a block cost more than its rows."""
+FIRST_ROOM = 256 << 10
+"""Room for a block grows from the first one: most ranges are small, and many are kept at once."""
+BLOCK_RECORDS, BLOCK_BYTES = 16 << 10, 16 << 20
+"""A block ends at the one or the other. One is decoded while the next is read, so that a range has several; with fewer
+records calls a block cost more than these, and records may have their schema with them, of several KB each."""
 AHEAD = 32
 """Partitions that are fetched at once: each has a queue of some MiB, and one begun alone takes 20 ms to come."""
 _POLL_MS = 100
@@ -120,7 +122,7 @@ class Consumer:
             how = self._gather(fetching, builder, (wanted.end, most))
             if how == FAILED:
                 self._error(fetching, wanted)
-            if int(builder.count[1]) >= most:
+            if builder.count[0] >= BLOCK_RECORDS or builder.count[1] >= most:
                 yield builder.block()
                 builder = Builder(FIRST_ROOM, headers=headers, like=builder)
                 deadline = time.monotonic() + self._timeout_s  # whoever took the block may have needed long

@@ -45,7 +45,7 @@ def cluster():
     with EmbeddedCluster() as made:
         yield made
         while slice_file._CONSUMERS:
-            slice_file._CONSUMERS.popitem()[1].close()
+            slice_file._CONSUMERS.popitem()[1][0].close()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +25,7 @@ from integrator.librdkafka.blocks import Block, joined
 from integrator.librdkafka.cluster import cluster_of
 from integrator.librdkafka.consumer import Consumer
 from integrator.librdkafka.fetching import Range, ReadFault
+from integrator.prefetch import prefetch
 from integrator.sources.kafka import faults
 from integrator.sources.kafka.block_lines import TopicEncoding, Wanted, begin_of, block_lines
 from integrator.sources.kafka.deleted_keys import line_with_key
@@ -58,7 +60,7 @@ class SliceFile(File):
         first = replace(self.range, end=min(self.range.end, self.range.begin + _FIRST))
         for wanted in (first, self.range):
             with faults.explained(self._brokers):
-                for block in _consumer(self.properties).read(wanted) if self.records is None else self.records:
+                for block in self._read(wanted):
                     found = begin_of(block, self.encoding, self.range.topic)
                     return found[: max(least, found.index(b"\n") + 1 if b"\n" in found else 0)]
         return b""
@@ -73,8 +75,7 @@ class SliceFile(File):
         shortening = None if repeated is None else RepeatedMember(*repeated)
         how = LineReading(reading.block_bytes, reading.tolerant, reading.masks, shortening)
         wanted = Wanted(Shape() if repeated is None else Shape(*repeated), keys, reading.records)
-        place = (self.path, self.range.topic)
-        blocks = self._blocks(_consumer(self.properties), self.range, headers=reading.records)
+        blocks = self._blocks(self.range, headers=reading.records)
         if reading.whole_files and (every := list(blocks)):
             if sum(len(one.values) for one in every) > MOST_BYTES:
                 raise EnvironmentFault(
@@ -82,6 +83,12 @@ class SliceFile(File):
                     "and the dialect reads them at once; choose a dialect that does not"
                 )
             blocks = iter([joined(every)])
+        lines = self._lines(blocks, wanted, how)
+        made_of_others = self.records is None and bool(self.encoding.values.schemas)
+        yield from prefetch(lines) if made_of_others else lines  # lines that came as such cost less than a thread
+
+    def _lines(self, blocks: Iterator[Block], wanted: Wanted, how: LineReading) -> Iterator[Lines]:
+        place, keys = (self.path, self.range.topic), wanted.keys
         before: Block | None = None
         for block in blocks:
             if before is None and keys is not None and keys.deletes is not None and block.nulls[0]:
@@ -90,20 +97,12 @@ class SliceFile(File):
             before = block.record(len(block) - 1)
 
     def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
-        """Yield values as they came: those at these offsets, which ascend. Where there is none, the key stands for it.
-
-        They are read by a consumer of their own: another thread may read the next slice now.
-        """
-        first, last = int(numbers[0]), int(numbers[-1])
-        with contextlib.ExitStack() as held:
-            consumer = _consumer(self.properties)
-            if self.records is None:
-                consumer = held.enter_context(contextlib.closing(Consumer(self.properties)))
-            for block in self._blocks(consumer, replace(self.range, begin=first, end=last + 1)):
-                data, ends, nulls = block.values.tobytes(), block.ends.tolist(), block.nulls
-                for at in np.flatnonzero(np.isin(block.offsets, numbers)).tolist():
-                    is_null = bool(nulls[at])
-                    yield line_with_key(block, at, self.encoding.keys) if is_null else data[ends[at] : ends[at + 1] - 1]
+        """Yield values as they came: those at these offsets, which ascend; where there is none, the key."""
+        for block in self._blocks(replace(self.range, begin=int(numbers[0]), end=int(numbers[-1]) + 1)):
+            data, ends, nulls = block.values.tobytes(), block.ends.tolist(), block.nulls
+            for at in np.flatnonzero(np.isin(block.offsets, numbers)).tolist():
+                is_null = bool(nulls[at])
+                yield line_with_key(block, at, self.encoding.keys) if is_null else data[ends[at] : ends[at + 1] - 1]
 
     def places_of(self, line: Ints) -> pa.Array:
         """Return the offsets, as positions of records whose source gives none, as 20 hex digits."""
@@ -136,26 +135,32 @@ class SliceFile(File):
         """
         found, size = list[Block](), 0
         with faults.explained(self._brokers):
-            for block in _consumer(self.properties).read(self.range, headers=headers):
+            for block in self._read(self.range, headers=headers):
                 size += len(block.values)
                 if size > most:
                     return None
                 found.append(block.copy())
         return replace(self, records=tuple(found))
 
-    def _blocks(self, consumer: Consumer, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
+    def _blocks(self, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
+        with faults.explained(self._brokers):
+            yield from self._read(wanted, headers=headers)
+        if self.records is None and wanted.begin < wanted.end:
+            check_same(self.properties, [self.stream])
+
+    def _read(self, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
+        """Yield the records of `wanted`; all that the range has, where they were read already. Raises ReadFault."""
         if self.records is not None:
             yield from self.records
-        elif wanted.begin < wanted.end:
-            with faults.explained(self._brokers):
+        else:
+            with _consumer(self.properties) as consumer:
                 yield from consumer.read(wanted, headers=headers)
-            check_same(self.properties, [self.stream])
 
     def _before(self) -> Block | None:
         """Return the record before the range, which only shows what its first record repeats; None where it is gone."""
         wanted = replace(self.range, begin=max(self.range.begin - _BEFORE, 0), end=self.range.begin)
         found = list[Block]()
-        with faults.explained(self._brokers), contextlib.closing(Consumer(self.properties)) as consumer:
+        with faults.explained(self._brokers), _consumer(self.properties) as consumer:
             try:
                 found += consumer.read(wanted)
             except ReadFault as fault:
@@ -168,15 +173,24 @@ class SliceFile(File):
         return self.properties["bootstrap.servers"]
 
 
-_CONSUMERS: dict[tuple[tuple[str, str], ...], Consumer] = {}
+_CONSUMERS: dict[tuple[tuple[str, str], ...], tuple[Consumer, threading.Lock]] = {}
 
 
-def _consumer(properties: Mapping[str, str]) -> Consumer:
-    """Return this worker's consumer, connected already where it was used before."""
+@contextlib.contextmanager
+def _consumer(properties: Mapping[str, str]) -> Iterator[Consumer]:
+    """Lend this worker's consumer, connected already where it was used before; another where it is lent to a thread."""
     key = tuple(sorted(properties.items()))
     if key not in _CONSUMERS:
-        _CONSUMERS[key] = Consumer(properties)
-    return _CONSUMERS[key]
+        _CONSUMERS[key] = Consumer(properties), threading.Lock()
+    consumer, lent = _CONSUMERS[key]
+    if lent.acquire(blocking=False):
+        try:
+            yield consumer
+        finally:
+            lent.release()
+    else:
+        with contextlib.closing(Consumer(properties)) as other:
+            yield other
 
 
 def check_same(properties: Mapping[str, str], streams: Sequence[Stream]) -> None:
@@ -193,5 +207,5 @@ def check_same(properties: Mapping[str, str], streams: Sequence[Stream]) -> None
 
 def begin(properties: Mapping[str, str], ranges: Sequence[Range]) -> None:
     """Have this worker's consumer fetch ranges that are read next. Raises IntegratorError."""
-    with faults.explained(lambda: properties["bootstrap.servers"]):
-        _consumer(properties).begin(ranges)
+    with faults.explained(lambda: properties["bootstrap.servers"]), _consumer(properties) as consumer:
+        consumer.begin(ranges)
