@@ -4,8 +4,9 @@
 
 A round: inserts, updates, updates of keys, deletes, truncates, rollbacks and, now and then, a new column or a new
 table; meanwhile our process (with or without its JVM and workers), the database or the broker is killed by signal 9,
-our process is frozen, or the database ends our connection. At its end the tables that a consumer makes of the topics
-are those of the database; with exactly_once no change is there twice.
+our process is frozen, the database ends our connection, a proxy cuts it anywhere or holds its bytes for longer than the
+database waits, or the disk of our state is full. At its end the tables that a consumer makes of the topics are those of
+the database; with exactly_once no change is there twice.
 """
 
 from __future__ import annotations
@@ -20,14 +21,19 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg2
 import pymysql
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
-from tests.parts import brokers, kafka_io, mariadb, mysql, postgres
+from tests.parts import brokers, mariadb, mysql, postgres
 from tests.parts.daemon import Daemon
+from tests.parts.disks import small_disk
+from tests.parts.proxy import Proxy
 from tests.parts.waiting import PATIENCE_S, until
 
 POSTGRES = "fsync = on\nsynchronous_commit = on\nfull_page_writes = on\nwal_sender_timeout = 5s\n"
@@ -36,7 +42,20 @@ _SETTLED_S = 60.0
 _PAUSE_S = 0.002
 """Between transactions: topics are read again and again."""
 _AWAY = (psycopg2.Error, pymysql.MySQLError, OSError)
-FAULTS = ("kill", "kill all", "database", "broker", "freeze", "cut", "column", "table")
+FAULTS = (
+    "kill",
+    "kill all",
+    "database",
+    "broker",
+    "freeze",
+    "cut",
+    "proxy cut",
+    "proxy hold",
+    "disk",
+    "column",
+    "table",
+)
+DISK_MB = 400
 
 
 BINLOG = "binlog_row_metadata = FULL\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nmax_binlog_size = 1M\n"
@@ -52,7 +71,10 @@ class AtPostgres:
     upsert = "on conflict (id) do update set n = excluded.n"
 
     def __init__(self, server: postgres.Postgres) -> None:
-        self.server, self.address = server, server.dsn
+        self.server, self.place, self.own = server, f"{server.host}:{server.port}", server.dsn
+
+    def address(self, place: str) -> str:
+        return f"postgresql://{self.server.user}@{place}/postgres"
 
     def numbers(self, text: str, first: int, last: int) -> str:
         return f"select g, '{text}', 0 from generate_series({first}, {last}) g"
@@ -61,7 +83,7 @@ class AtPostgres:
         return self.server.psql(text)
 
     def connect(self) -> Any:
-        return psycopg2.connect(self.address)
+        return psycopg2.connect(self.own)
 
     def cut(self) -> None:
         self.sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'integrator%'")
@@ -77,8 +99,11 @@ class AtBinlog:
     upsert = "on duplicate key update n = values(n)"
 
     def __init__(self, server: mariadb.MariaDb) -> None:
-        self.server, self.address, self.class_ = server, server.address(DATABASE), server.product
+        self.server, self.place, self.class_ = server, f"{server.host}:{server.port}", server.product
         server.sql(f"create database {DATABASE}")
+
+    def address(self, place: str) -> str:
+        return self.server.address(DATABASE).replace(self.place, place)
 
     def numbers(self, text: str, first: int, last: int) -> str:
         return f"select seq, '{text}', 0 from {self.server.numbers(first, last)}"
@@ -150,25 +175,83 @@ class Load(threading.Thread):
         return f"truncate {table}"
 
 
+class Topics:
+    """The tables that a consumer makes of topics, a message after another as they come."""
+
+    def __init__(self, servers: str, *, once: bool) -> None:
+        """once: whether a position that comes twice is an error."""
+        settings = {"group.id": "campaign", "isolation.level": "read_committed", "enable.auto.commit": False}
+        settings |= {"reconnect.backoff.max.ms": 200, "fetch.wait.max.ms": 50, "log_level": 0}
+        self._consumer, self._once = Consumer({"bootstrap.servers": servers, **settings}), once
+        self._taken: set[tuple[str, int]] = set()
+        self.made: dict[str, Made] = {}
+
+    def read(self, tables: list[str]) -> None:
+        """Read what has come. Raises AssertionError for what came twice."""
+        with contextlib.suppress(KafkaException):  # the broker is away
+            there = self._consumer.list_topics(timeout=2).topics
+            found = {(one, part) for one in tables if one in there for part in there[one].partitions} - self._taken
+            if found:
+                self._consumer.incremental_assign([TopicPartition(*one, OFFSET_BEGINNING) for one in found])
+                self._taken |= found
+            while self._taken and (messages := self._consumer.consume(10_000, 0.2)):
+                for message in messages:
+                    if not message.error():
+                        made = self.made.setdefault(message.topic(), Made())
+                        is_new = made.take(json.loads(message.value()))
+                        assert is_new or not self._once, f"{message.topic()}: twice: {message.value()!r}"
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+class Made:
+    """A table made of its rows: those of a key come in the order of their positions, and a missing value stays."""
+
+    def __init__(self) -> None:
+        self._positions: set[str] = set()
+        self._rows: dict[int, tuple[str, dict | None]] = {}
+        self._truncated = ""
+
+    def take(self, row: dict) -> bool:
+        """Return whether its position is new."""
+        op, seq = row.pop("op"), row.pop("seq")
+        is_new = seq not in self._positions
+        self._positions.add(seq)
+        if op == 5:
+            self._truncated = max(self._truncated, seq)
+        elif op in (0, 1, 2, 3):
+            before = self._rows.get(row["id"], ("", None))[1] if op == 2 else None
+            self._rows[row["id"]] = (seq, None if op in (0, 3) else {**(before or {}), **row})
+        return is_new
+
+    @property
+    def rows(self) -> dict[int, dict]:
+        return {key: row for key, (seq, row) in self._rows.items() if row is not None and seq > self._truncated}
+
+
 class Campaign:
     """A database, a broker, and the process that captures."""
 
     def __init__(self, directory: Path, database: Database, broker: brokers.KraftBroker, seed: int, delivery: str):
-        self.database, self.broker, self.delivery = database, broker, delivery
+        self.database, self.broker = database, broker
         self.draw, self.seed = random.Random(seed), seed
         self.tables, self.counted = ["t0", "t1"], Counter[str]()
+        self.topics = Topics(broker.servers, once=delivery == "exactly_once")
+        self.proxy, self.disk, self.faults = Proxy(), directory / "disk", list(FAULTS)
         for table in self.tables:
             self._create(table)
         database.sql(f"insert into t0 {database.numbers('first', 0, 150)}")
+        self.proxy.target = database.place
         self.channel = directory / "channel.yaml"
         self.channel.write_text(
             f"""
 channel: campaign
-state: {directory}/state
+state: {self.disk}/state
 delivery: {delivery}
 restart: {{timeout_seconds: -1, first_seconds: 0.5, most_seconds: 2}}
 locations:
-  src: {{class: {database.class_}, address: "{database.address}"}}
+  src: {{class: {database.class_}, address: "{database.address(self.proxy.place)}"}}
   kaf: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], Kafka_Default_Topic: "{{hvr_tbl_name}}", Create_Topics: {{Partitions: 3, Replication_Factor: 1}}}}
 actions:
   - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
@@ -176,16 +259,32 @@ actions:
   - {{action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, Length: 45, TimeKey: true, IntegrateExpression: "{{hvr_integ_seq}}"}}
 """
         )
-        self.daemon = Daemon(self.channel)
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """The process, and what is between it and the database."""
+        with contextlib.ExitStack() as held:
+            held.callback(self.topics.close)
+            held.enter_context(self.proxy)
+            try:
+                held.enter_context(small_disk(self.disk, DISK_MB))
+            except pytest.skip.Exception as skipped:
+                print(f"the disk is never full: {skipped}")
+                self.faults.remove("disk")
+            self.daemon = Daemon(self.channel)
+            held.callback(lambda: self.daemon.kill(everything=True))
+            self.daemon.wait_for("capture begins")
+            yield
 
     def _create(self, table: str) -> None:
         self.database.sql(f"create table {table}(id int primary key, v {self.database.text}, n int)")
 
     def round(self, number: int) -> None:
         """Raises AssertionError where the topics are not the tables."""
+        began = time.monotonic()
         load = Load(self.database, self.seed * 1000 + number, list(self.tables))
         load.start()
-        faults = [self.draw.choice(FAULTS) for _ in range(self.draw.choice((1, 2, 2, 3)))]
+        faults = [self.draw.choice(self.faults) for _ in range(self.draw.choice((1, 2, 2, 3)))]
         for fault in faults:
             time.sleep(self.draw.uniform(0.3, 2.5))
             self._fault(fault, load)
@@ -203,7 +302,10 @@ actions:
         wrong: list[str] = []
         until(lambda: not self._differences(wrong), lambda: f"{faults}: {wrong}", _SETTLED_S)
         self.counted["statements"] += load.statements
-        print(f"round {number}: {', '.join(faults)}: {load.statements} statements, equal", flush=True)
+        print(
+            f"round {number}: {', '.join(faults)}: {load.statements} statements, equal, {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
 
     def _fault(self, fault: str, load: Load) -> None:
         match fault:
@@ -223,6 +325,14 @@ actions:
                 os.kill(self.daemon.pid, signal.SIGCONT)
             case "cut":
                 self.database.cut()
+            case "proxy cut":
+                self.proxy.cut()
+            case "proxy hold":
+                self.proxy.hold()
+                time.sleep(self.draw.uniform(1, 8))
+                self.proxy.flow()
+            case "disk":
+                self._fill(self.draw.uniform(0.5, 4))
             case "column":
                 table = self.draw.choice(self.tables)
                 column = f"c{self.counted['column']}"
@@ -234,25 +344,28 @@ actions:
                 self.tables.append(table)
                 load.tables.append(table)
 
-    def _messages(self, table: str) -> list[dict]:
-        with contextlib.suppress(Exception):
-            return [json.loads(one.value) for one in kafka_io.read_all(self.broker.servers, [table])]
-        return []
+    def _fill(self, seconds: float) -> None:
+        """Have no room in the file system of the state, for a while."""
+        filler = self.disk / "filler"
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(b"0" * (1 << 20))
+        time.sleep(seconds)
+        filler.unlink()
 
     def _arrived(self, number: int) -> bool:
         if not self.daemon.running:
             self.daemon = Daemon(self.channel)
-        return all(any(row["id"] == _mark(number) for row in self._messages(table)) for table in self.tables)
+        self.topics.read(self.tables)
+        made = self.topics.made
+        return all(table in made and _mark(number) in made[table].rows for table in self.tables)
 
     def _differences(self, wrong: list[str]) -> list[str]:
         """What is not as in the tables; partitions of the last cycle may be committed one after another."""
         wrong.clear()
+        self.topics.read(self.tables)
         for table in self.tables:
-            rows = self._messages(table)
-            if self.delivery == "exactly_once":
-                twice = [seq for seq, count in Counter(row["seq"] for row in rows).items() if count > 1]
-                assert not twice, f"{table}: twice: {twice[:3]}"
-            made = rebuilt(rows)
+            made = self.topics.made[table].rows
             wanted = {row["id"]: row for row in self.database.rows(table)}
             keys = [key for key in made.keys() | wanted.keys() if not _same(made.get(key), wanted.get(key))]
             wrong += [f"{table}: {key}: {made.get(key)}, and in the table {wanted.get(key)}" for key in keys[:2]]
@@ -273,21 +386,6 @@ def _same(made: dict | None, wanted: dict | None) -> bool:
     )
 
 
-def rebuilt(rows: list[dict]) -> dict[int, dict]:
-    """The rows that are there after changes in the order of their positions: a value that is missing stays."""
-    made: dict[int, dict] = {}
-    for row in sorted(rows, key=lambda one: one["seq"]):
-        op = row["op"]
-        values = {name: value for name, value in row.items() if name not in ("op", "seq")}
-        if op == 5:
-            made.clear()
-        elif op in (0, 3):
-            made.pop(row["id"], None)
-        elif op in (1, 2):
-            made[row["id"]] = {**made.get(row["id"], {}), **values} if op == 2 else values
-    return made
-
-
 def run(
     directory: Path, rounds: int, seed: int, delivery: str, first: int = 0, product: str = "postgres"
 ) -> Counter[str]:
@@ -303,12 +401,9 @@ def run(
             else AtBinlog(stack.enter_context({"mariadb": mariadb, "mysql": mysql}[product].cluster(BINLOG)))
         )
         campaign = Campaign(directory, database, broker, seed, delivery)
-        try:
-            campaign.daemon.wait_for("capture begins")
+        with campaign.running():
             for number in range(first, first + rounds):
                 campaign.round(number)
-        finally:
-            campaign.daemon.kill(everything=True)
     return campaign.counted
 
 

@@ -1,4 +1,4 @@
-"""A proxy of TCP on loopback that can cut its connections: at once, or after so many bytes more."""
+"""A proxy of TCP on loopback that can cut its connections, at once or after so many bytes more, or hold all bytes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ class Proxy:
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._left: int | None = None
+        self._flows = threading.Event()
+        self._flows.set()
 
     def __enter__(self) -> Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -24,7 +26,16 @@ class Proxy:
 
     def __exit__(self, *_: object) -> None:
         self._listener.close()
+        self.flow()
         self.cut()
+
+    def hold(self) -> None:
+        """Hand on no byte, as a network that has lost its way: no end hears that the connection is of no use."""
+        self._flows.clear()
+
+    def flow(self) -> None:
+        """Hand bytes on again."""
+        self._flows.set()
 
     def cut(self) -> None:
         """Cut all connections."""
@@ -61,6 +72,7 @@ class Proxy:
     def _pump(self, source: socket.socket, sink: socket.socket, counts: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
+                self._flows.wait()
                 due = False
                 if counts:
                     with self._lock:
