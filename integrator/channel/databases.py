@@ -27,9 +27,10 @@ class DatabaseLocation(SourceLocation):
         description="Columns that are sent as the text that the database prints, for values that other types do not "
         "have (0000-00-00, infinity): TABLE.COLUMN or SCHEMA.TABLE.COLUMN, with * for any text.",
     )
-    snapshot: Literal["initial", "never"] = Field(
+    snapshot: Literal["initial", "never", "only"] = Field(
         "initial",
-        description="initial: the rows that tables have are sent before their changes. never: changes alone.",
+        description="initial: the rows that tables have are sent before their changes. never: changes alone. only: the "
+        "rows alone, once; nothing is made at the database, and its log is not read.",
     )
     spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
         1024 * 1024 * 1024,
@@ -41,6 +42,11 @@ class DatabaseLocation(SourceLocation):
     poll_seconds: Annotated[float, Field(ge=0.05, le=3600), Counted("seconds")] = Field(
         0.1, description="How often the daemon looks for captured changes."
     )
+
+    @property
+    def follows(self) -> bool:
+        """Whether changes are captured."""
+        return self.snapshot != "only"
 
 
 class PostgresLocation(DatabaseLocation):

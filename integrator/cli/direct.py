@@ -37,7 +37,7 @@ class Asked:
     """What the command was given.
 
     source: a database's address, or a directory of change files, whose tables `definitions` defines. tables: patterns.
-    topic: with substitutions; None for the default.
+    topic: with substitutions; None for the default. snapshot: as of the location; None for the default.
     """
 
     source: str
@@ -48,6 +48,7 @@ class Asked:
     topic: str | None = None
     tombstones: bool = False
     definitions: str | None = None
+    snapshot: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ def channel_of(asked: Asked) -> Direct:
     source = f"  src:\n    class: {class_}\n    address: {word(address)}\n"
     if asked.tables:
         source += f"    tables: [{', '.join(map(word, asked.tables))}]\n"
+    if asked.snapshot:
+        source += f"    snapshot: {word(asked.snapshot)}\n"
     topic = ("" if class_ in SCHEMES else f"{name}.") + "{hvr_schema}.{hvr_tbl_name}"
     return Direct(name, _text(asked, name, source, topic), password, PASSWORD_VARIABLES[class_])
 
@@ -88,6 +91,8 @@ def _of_directory(asked: Asked) -> Direct:
         )
     if asked.tables:
         raise ConfigurationError("--tables is for databases: of files, the tables of --definitions are sent")
+    if asked.snapshot:
+        raise ConfigurationError("--snapshot is for databases: of files, all changes that they have are sent")
     directory, definitions = Path(asked.source).absolute(), Path(asked.definitions).absolute()
     name, (dialect, is_known) = name_of(directory), dialect_of(definitions)
     tables = f"tables: [{{file: {word(str(definitions))}, sql_dialect: {dialect}}}]\n"

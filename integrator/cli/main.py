@@ -225,6 +225,10 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     deletes: Annotated[
         str, typer.Option(help="row: a delete is a message with op_val 0; tombstone: one without a value.")
     ] = "row",
+    snapshot: Annotated[
+        str | None,
+        typer.Option(help="The rows that tables have: initial (default), before their changes; never; or only."),
+    ] = None,
     write_channel: Annotated[
         Path | None, typer.Option("--write-channel", help="Write the channel that this stands for to a file, and end.")
     ] = None,
@@ -237,7 +241,15 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if deletes not in ("row", "tombstone"):
         raise typer.BadParameter("--deletes is row or tombstone")
     asked = direct.Asked(
-        source, brokers, registry, format_, tuple(tables or ()), topic, deletes == "tombstone", table_definitions
+        source,
+        brokers,
+        registry,
+        format_,
+        tuple(tables or ()),
+        topic,
+        deletes == "tombstone",
+        table_definitions,
+        snapshot,
     )
     made = direct.channel_of(asked)
     if made.password is not None:

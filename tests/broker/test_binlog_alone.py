@@ -912,3 +912,39 @@ def test_names_in_lower_case_are_found_however_they_are_written(name, tmp_path):
         assert [*BinlogSource(location_of(spooled.address)).reach("")] == []
         [(_, text)] = BinlogSource(location_of(own.address("none_such"))).reach("")
         assert "there is no database none_such" in text
+
+
+def test_rows_alone(database, spooled):
+    """Nothing is locked; tables that no log could be read of are read, too."""
+    database("create table a(k int primary key, v text); insert into a values (1, 'there')")
+    database("create table b(k int primary key, v text) engine = MyISAM; insert into b values (2, 'no log')")
+    spooled.catch_up(snapshot="only")
+    database("insert into a values (3, 'a change')")
+    spooled.catch_up(snapshot="only")
+    database("create table c(k int primary key, v text); insert into c values (4, 'came later')")
+    spooled.catch_up(snapshot="only")
+    assert [new["k"] for action, _, new in spooled.changes() if action == "I"] == ["1", "2", "4"]
+    database("drop table b")
+    spooled.catch_up()  # changes are wanted after all: all rows that are there now come before them
+    database("delete from a where k = 1")
+    spooled.catch_up()
+    found = [(action, (new or {}).get("k", old)) for action, old, new in spooled.changes() if action in "ID"]
+    assert found[3:] == [("I", "1"), ("I", "3"), ("I", "4"), ("D", "1")]
+    with pytest.raises(EnvironmentFault, match="would leave out all that follow"):
+        spooled.catch_up(snapshot="only")
+
+
+@pytest.mark.parametrize("product", PARTS)
+def test_rows_alone_need_no_log(product, tmp_path):
+    parts = PARTS[product]
+    if parts.missing():
+        pytest.skip(parts.missing())
+    with parts.cluster("skip_log_bin\n") as server:
+        server.sql("create database shop; create table shop.a(k int primary key); insert into shop.a values (1)")
+        spooled = Spooled(server, tmp_path, "shop")
+        spooled.catch_up(snapshot="only")
+        assert [new["k"] for action, _, new in spooled.changes() if action == "I"] == ["1"]
+        source = BinlogSource(location=location_of(spooled.address, snapshot="only"))
+        assert list(source.reach("")) == []
+        with pytest.raises(EnvironmentFault, match="the server has no binary log"):
+            spooled.catch_up()

@@ -7,6 +7,7 @@ import contextlib
 import json
 import random
 import time
+from collections import Counter
 
 import psycopg2
 import pytest
@@ -213,6 +214,51 @@ def test_a_snapshot_that_is_not_wanted(database, spooled):
     database("insert into a values (2, 'new')")
     spooled.catch_up(snapshot="never")
     assert [line["new"]["k"] for _, line in spooled.lines() if line["action"] == "I"] == ["2"]
+
+
+def test_rows_alone(database, spooled, server):
+    """No slot and no publication is made; tables that no log could be read of are read, too."""
+    database("create table a(k int primary key, v text); insert into a values (1, 'there')")
+    database("create unlogged table b(k int, v text); insert into b values (2, 'no log')")
+    spooled.catch_up(snapshot="only")
+    database("insert into a values (3, 'a change')")
+    spooled.catch_up(snapshot="only")
+    database("create table c(k int primary key, v text); insert into c values (4, 'came later')")
+    spooled.catch_up(snapshot="only")
+    assert [line["new"]["k"] for _, line in spooled.lines() if line["action"] == "I"] == ["1", "2", "4"]
+    for of in ("pg_replication_slots where slot_name", "pg_publication where pubname"):
+        assert server.psql(f"select count(*) from {of} like '%{spooled.names.slot[2:]}'").strip() == "0"
+    spooled.catch_up()  # changes are wanted after all: all rows that are there now come before them
+    database("delete from a where k = 1")
+    spooled.catch_up()
+    changes = [line for _, line in spooled.lines() if line["action"] in "ID"]
+    found = [(line["action"], line.get("new", line.get("old"))["k"]) for line in changes]
+    assert found[3:] == [("I", "1"), ("I", "3"), ("I", "4"), ("D", "1")]
+    with pytest.raises(EnvironmentFault, match="would leave out all that follow"):
+        spooled.catch_up(snapshot="only")
+
+
+def test_rows_alone_that_are_broken_off_are_read_on(database, spooled, monkeypatch):
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 100)
+    monkeypatch.setattr(snapshot, "_FRAME_BYTES", 1000)
+    for table in "abc":
+        database(f"create table {table}(k int primary key, v text)")
+        database(f"insert into {table} select g, 'row' from generate_series(1, 300) g")
+    calls = []
+
+    def breaking(_stream):
+        calls.append(1)
+        if len(calls) == 6:
+            raise Crash
+
+    monkeypatch.setattr(streams.TableRows, "_alive", breaking)
+    with pytest.raises(Crash):
+        spooled.catch_up(snapshot="only")
+    spooled.catch_up(snapshot="only")
+    counts = Counter(line["table"] for _, line in spooled.lines() if line["action"] == "I")
+    assert counts["a"] == 300  # whole before the end, and not read again
+    assert 300 < counts["b"] <= 600  # broken off, and read again
+    assert counts["c"] == 300
 
 
 def test_a_database_in_another_encoding(server, tmp_path, name):

@@ -87,13 +87,16 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
     columns = defaultdict(list)
     for schema, name, *column in session.rows(_COLUMNS):
         columns[schema, name].append(column)
-    logged, charsets, partly = _logged(session), Charsets(session), set(session.rows(_OF_COLUMNS))
+    charsets, partly = Charsets(session), set(session.rows(_OF_COLUMNS))
+    not_logged = _not_logged(session) if location.follows else {}
     tables, left_out = list[Captured](), dict[str, str]()
     for schema, name, kind, engine, rows in session.rows(_TABLES):
         full = f"{schema}.{name}"
         if not wanted(schema, name, location, session.server.database, lower=charsets.lower_names):
             continue
-        reason = _reason(kind, engine, columns[schema, name], charsets) or logged.get(schema)
+        reason = _no_columns(columns[schema, name], charsets)
+        if location.follows:
+            reason = _no_changes(kind, engine) or reason or not_logged.get(schema)
         if reason or (reason := _partly_read(session, schema, name) if (schema, name) in partly else None):
             left_out[full] = reason
             continue
@@ -121,7 +124,7 @@ def wanted(schema: str, name: str, location: BinlogLocation, database: str | Non
     return database in (None, schema) or any(fnmatch.fnmatchcase(schema, one) for one in named)
 
 
-def _logged(session: Session) -> dict[str, str]:
+def _not_logged(session: Session) -> dict[str, str]:
     """Return why changes of databases are in no log, by their names."""
     [status] = session.rows(session.product.status) or [("", 0, "", "")]
     do, ignore = (set(filter(None, str(one or "").split(","))) for one in status[2:4])
@@ -135,12 +138,17 @@ def _logged(session: Session) -> dict[str, str]:
     }
 
 
-def _reason(kind: str, engine: str | None, columns: Sequence[Sequence[str]], charsets: Charsets) -> str | None:
-    """Return why a table is not captured; None if it is."""
+def _no_changes(kind: str, engine: str | None) -> str | None:
+    """Return why the changes of a table cannot be captured; None if they can."""
     if kind == "SYSTEM VERSIONED":
         return "is system-versioned: the log has its rows and their history alike"
     if engine != _ENGINE:
         return f"is of the engine {engine}, whose rows cannot be read as of a place of the log: have it be of {_ENGINE}"
+    return None
+
+
+def _no_columns(columns: Sequence[Sequence[str]], charsets: Charsets) -> str | None:
+    """Return why the values of a table cannot be read; None if they can."""
     for name, _, whole, charset in columns:
         if whole == "year(2)":
             return f"has the column {name} of type year(2), whose centuries tables and log write differently: modify it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from integrator.channel.databases import BinlogLocation
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.server import Session
 
@@ -22,15 +23,20 @@ def _setting(session: Session, name: str) -> str:
     return str(rows[0][1]) if rows else ""
 
 
-def problems(session: Session, class_: str) -> Iterator[str]:
-    """Yield what of the server keeps us from capturing, with what to do. class_: the location's."""
+def problems(session: Session, location: BinlogLocation) -> Iterator[str]:
+    """Yield what of the server keeps us from capturing, with what to do."""
     product = session.product
     database = session.server.database
     if database and not session.rows(_DATABASES, [database, database]):
         yield f"there is no database {database}, or our user may not see it: mend the address, or grant select on it"
-    if (own := product.name.lower()) != class_:
+    if (own := product.name.lower()) != location.class_:
         yield f"the server is a {product.name}: write `class: {own}`"
-        return
+    elif location.follows:
+        yield from _problems_of_log(session)
+
+
+def _problems_of_log(session: Session) -> Iterator[str]:
+    product = session.product
     if product.version < product.least:
         least = ".".join(map(str, product.least))
         yield f"the server is older than {product.name} {least}: its log has no names of columns; upgrade it"

@@ -170,6 +170,32 @@ class SnapshotPoints:
         return place_text(lsn)
 
 
+class ReadPoints:
+    """Places at which tables are read, and which no changes follow: nothing is locked, and there may be no log."""
+
+    def __init__(self, server: Server, location: BinlogLocation, numbers: Mapping[str, int]) -> None:
+        self._server, self._location, self._numbers = server, location, numbers
+
+    def first(self) -> Point:
+        """Return a place. Raises SourceAway, EnvironmentFault."""
+        return self.later()
+
+    def later(self) -> Point:
+        """Return a place before all of a log: the moment, in tenths of a second. Raises as `first`."""
+        session = self._server.session()
+        try:
+            session.run("set session transaction isolation level repeatable read")
+            session.run(_BEGIN)
+        except BaseException:
+            session.close()
+            raise
+        return Point(int(time.time() * 10), session, self._location, self._numbers)
+
+    def shown(self, lsn: int) -> str:
+        """Return a place as people read it."""
+        return str(lsn)
+
+
 def _lock_all(locking: Session, before: IntegratorError) -> None:
     """Wait for statements that run, and let no transaction be committed. before: why the tables are not locked."""
     try:

@@ -8,17 +8,18 @@ from __future__ import annotations
 import struct
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from integrator.channel.databases import BinlogLocation
 from integrator.engine.pgoutput import TRUNCATE
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.binlog import events, settings
+from integrator.sources.binlog.catalogue import Captured
 from integrator.sources.binlog.events import Event
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
-from integrator.sources.binlog.snapshot import SnapshotPoints
+from integrator.sources.binlog.snapshot import ReadPoints, SnapshotPoints
 from integrator.sources.binlog.statements import (
     CHANGES,
     DEFINES,
@@ -31,10 +32,10 @@ from integrator.sources.binlog.statements import (
 from integrator.sources.binlog.tables import Tables
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
-from integrator.sources.capture.frames import LEFT, Standing, begin, commit, standing_in
-from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.frames import LEFT, begin, commit
 from integrator.sources.capture.record import ANEW, Record
-from integrator.sources.capture.stream import SpoolingStream
+from integrator.sources.capture.rows_only import RowsOnly
+from integrator.sources.capture.stream import SpoolEnd, SpoolingStream
 from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
 
@@ -65,9 +66,17 @@ class Captures:
     def capture(self, spool: Spool, channel: str) -> Capture:
         """Return the capture into a spool that is open."""
         number = self.location.server_id or zlib.crc32(channel.encode()) or 1
-        return Capture(
-            lambda one, until_now: Stream(one, self, spool, number, until_now=until_now), channel, self.server.shown
-        )
+
+        def connect(one: Capture, until_now: bool) -> Stream | TableRows:
+            if self.location.follows:
+                return Stream(one, self, spool, number, until_now=until_now)
+            return TableRows(one, self, spool, until_now=until_now)
+
+        return Capture(connect, channel, self.server.shown)
+
+    def into(self, spool: Spool) -> SpoolEnd:
+        """Return where what is captured is written."""
+        return SpoolEnd(spool, SENDER, self.location.spool_bytes, events.place_text)
 
 
 class Stream(SpoolingStream):
@@ -75,11 +84,8 @@ class Stream(SpoolingStream):
 
     def __init__(self, capture: Capture, at: Captures, spool: Spool, number: int, *, until_now: bool) -> None:
         """Take a spool that is open. number: ours among replicas. until_now: it ends with what is committed now."""
-        durable = standing_in(spool.path) or Standing()
-        intake = Intake(spool.writer(SENDER), durable, at.server.shown, events.place_text)
-        super().__init__(capture, spool, intake, at.location.spool_bytes, until_now=until_now)
+        super().__init__(capture, at.server, at.into(spool), until_now=until_now)
         self._location, self._server, self._number = at.location, at.server, number
-        self._in_snapshot = durable.in_snapshot
         self._rested = time.monotonic()
         self._place = self._target = 0
         self._file, self._log_of = "", ""
@@ -136,16 +142,12 @@ class Stream(SpoolingStream):
             self._log.warning(
                 f"was run at the server, until its end: {settings.METADATA}; put it into its configuration"
             )
-        if reasons := list(settings.problems(session, self._location.class_)):
+        if reasons := list(settings.problems(session, self._location)):
             raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
         file, _ = settings.end_of_log(session)
         system, base = settings.identity(session), file.rpartition(".")[0]
-        if record is not None and (record.system, record.database) != (system, base):
-            raise EnvironmentFault(
-                f"{self._server.shown}: is another server than the one that was captured: {system}, log {base}, and "
-                f"not {record.system}, {record.database}; mend the address, or, {ANEW}"
-            )
-        known = record or Record(system, base, "")
+        _check_same(session, record, system, base)
+        known = Record(system, base, "") if record is None or record.creating else record
         points = SnapshotPoints(self._server, self._location, known.numbers, self._log)
         points.waits = waits
         are_wanted = self._location.snapshot != "never"
@@ -160,9 +162,7 @@ class Stream(SpoolingStream):
         if self._intake.is_open and not self._in_snapshot:
             tables.replayed = set(known.numbers)
         self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
-        if self._in_snapshot:  # it was broken off: the table is read again, at another place
-            self._intake.end_rows(self._intake.end)
-            self._seal()
+        self._continue_snapshot()
         tables.find(self._least)
 
     def _dumped(self, session: Session) -> Packets:
@@ -389,3 +389,31 @@ class Stream(SpoolingStream):
         """Return whether all is captured that was committed at the start, of the log that was captured before."""
         is_whole = not self._intake.is_open and self._first_rows.place is None
         return is_whole and self._place >= self._target and self._is_same_log
+
+
+class TableRows(RowsOnly):
+    """Reads the rows that tables have: the server needs no log."""
+
+    def __init__(self, capture: Capture, at: Captures, spool: Spool, *, until_now: bool) -> None:
+        """Take a spool that is open."""
+        super().__init__(capture, at.server, at.into(spool), until_now=until_now)
+        self._location, self._server = at.location, at.server
+
+    def _find(self, record: Record | None) -> Sequence[Captured]:
+        with self._server.session() as session:
+            if reasons := list(settings.problems(session, self._location)):
+                raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
+            system = settings.identity(session)
+            _check_same(session, record, system, "")
+            known = record or Record(system, "", "")
+            rows = self._begin(ReadPoints(self._server, self._location, known.numbers), known)
+            return Tables(session, self._location, rows, self._intake, self._log).look()
+
+
+def _check_same(session: Session, record: Record | None, system: str, base: str) -> None:
+    """Raise EnvironmentFault where another server was captured before, or another log. base: of its files' names."""
+    if record is not None and (record.system, record.database or base) != (system, base):
+        raise EnvironmentFault(
+            f"{session.server.shown}: is another server than the one that was captured: {system}, log {base}, and "
+            f"not {record.system}, {record.database}; mend the address, or, {ANEW}"
+        )

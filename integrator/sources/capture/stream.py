@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 from integrator.errors import SourceAway
 from integrator.sources.capture.first_rows import FirstRows
+from integrator.sources.capture.frames import Standing, standing_in
 from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
@@ -15,15 +18,45 @@ SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.05
 _FULL_S, _ROWS_S = 0.2, 1.0
 
 
+class Place(Protocol):
+    """A database as messages name it."""
+
+    @property
+    def shown(self) -> str:
+        """Where it is; nothing secret."""
+
+
+@dataclass(frozen=True)
+class SpoolEnd:
+    """What is captured into a spool that is open. sender: who writes it. bytes: how many may wait to be sent.
+
+    position: returns a position as the database writes it.
+    """
+
+    spool: Spool
+    sender: str
+    bytes: int
+    position: Callable[[int], str]
+
+
 class SpoolingStream:
     """One connection to a database's log, from where the spool ends."""
 
-    def __init__(self, capture: Capture, spool: Spool, intake: Intake, spool_bytes: int, *, until_now: bool) -> None:
-        """Take a spool that is open. until_now: it ends when all is there that was committed at its start."""
-        self._capture, self._spool, self._intake = capture, spool, intake
-        self._log, self._spool_bytes, self._until_now = capture.log, spool_bytes, until_now
+    def __init__(self, capture: Capture, server: Place, into: SpoolEnd, *, until_now: bool) -> None:
+        """Begin where the spool ends. until_now: it ends when all is there that was committed at its start."""
+        durable = standing_in(into.spool.path) or Standing()
+        self._capture, self._spool, self._in_snapshot = capture, into.spool, durable.in_snapshot
+        self._intake = Intake(into.spool.writer(into.sender), durable, server.shown, into.position)
+        self._log, self._spool_bytes, self._until_now = capture.log, into.bytes, until_now
         self._rows: FirstRows | None = None
         self.streamed = False
+
+    def _continue_snapshot(self) -> None:
+        """End the rows of a table that were broken off: it is read again, at another place."""
+        if self._in_snapshot:
+            self._intake.end_rows(self._intake.end)
+            self._seal()
+            self._in_snapshot = False
 
     @property
     def _first_rows(self) -> FirstRows:

@@ -71,16 +71,50 @@ class SlotPoints:
                 cursor: Any = connection.cursor()
                 cursor.execute(f"CREATE_REPLICATION_SLOT {quoted(name)}{lasting} LOGICAL pgoutput")
                 _, lsn, snapshot, _ = cursor.fetchone()
-            session = self._server.session()
-            try:
-                session.run("begin isolation level repeatable read, read only")
-                session.run(f"set transaction snapshot {literal(snapshot)}")
-            except BaseException:
-                session.close()
-                raise
+            session = _reading(self._server, f"set transaction snapshot {literal(snapshot)}")
             return Point(lsn_of(lsn), session, self._location)
         finally:
             connection.close()  # the slot stays, if it is not temporary; the snapshot is the session's now
+
+
+class ReadPoints:
+    """Places in the log at which tables are read, and which no changes follow: nothing is made for them."""
+
+    def __init__(self, server: Server, location: PostgresLocation) -> None:
+        self._server, self._location = server, location
+
+    def first(self) -> Point:
+        """Return a place. Raises SourceAway, EnvironmentFault."""
+        return self.later()
+
+    def later(self) -> Point:
+        """Return a place. Raises as `first`."""
+        session = _reading(self._server)
+        try:
+            [(lsn,)] = session.rows(
+                "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end::text"
+            )
+        except BaseException:
+            session.close()
+            raise
+        return Point(lsn_of(lsn), session, self._location)
+
+    def shown(self, lsn: int) -> str:
+        """Return a place as PostgreSQL writes it."""
+        return lsn_text(lsn)
+
+
+def _reading(server: Server, *before: str) -> Session:
+    """Return a session in a transaction that sees the rows as of its begin, or as of what it runs `before`."""
+    session = server.session()
+    try:
+        session.run("begin isolation level repeatable read, read only")
+        for one in before:
+            session.run(one)
+    except BaseException:
+        session.close()
+        raise
+    return session
 
 
 class _Rows:

@@ -66,9 +66,10 @@ class Postgres(CapturedSource):
         """Yield why the database cannot be captured, and the statements that somebody with the rights must run."""
         try:
             with self._server.session() as session:
-                there = slot.slot_of(session, self.names.slot)
-                for text in slot.problems(session, self.names, creates=there is None):
-                    yield "address", text
+                if self.location.follows:
+                    there = slot.slot_of(session, self.names.slot)
+                    for text in slot.problems(session, self.names, creates=there is None):
+                        yield "address", text
         except IntegratorError as error:
             yield "address", str(error)
 

@@ -18,10 +18,10 @@ from integrator.engine.pgoutput import BEGIN, RELATION
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
-from integrator.sources.capture.frames import Standing, standing_in
-from integrator.sources.capture.intake import OWN_PREFIX, Intake
+from integrator.sources.capture.intake import OWN_PREFIX
 from integrator.sources.capture.record import Record
-from integrator.sources.capture.stream import SpoolingStream
+from integrator.sources.capture.rows_only import RowsOnly
+from integrator.sources.capture.stream import SpoolEnd, SpoolingStream
 from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
@@ -36,7 +36,7 @@ from integrator.sources.postgres.slot import (
     slot_of,
     version_of,
 )
-from integrator.sources.postgres.snapshot import SlotPoints
+from integrator.sources.postgres.snapshot import ReadPoints, SlotPoints
 from integrator.sources.spool import Spool
 
 _EACH = 512
@@ -57,7 +57,12 @@ class Captures:
 
     def capture(self, spool: Spool, channel: str) -> Capture:
         """Return the capture into a spool that is open."""
-        return Capture(lambda one, until_now: Stream(one, self, spool, until_now=until_now), channel, self.server.shown)
+        kind = Stream if self.location.follows else TableRows
+        return Capture(lambda one, until_now: kind(one, self, spool, until_now=until_now), channel, self.server.shown)
+
+    def into(self, spool: Spool) -> SpoolEnd:
+        """Return where what is captured is written."""
+        return SpoolEnd(spool, self.names.slot, self.location.spool_bytes, lsn_text)
 
 
 class Stream(SpoolingStream):
@@ -65,12 +70,9 @@ class Stream(SpoolingStream):
 
     def __init__(self, capture: Capture, at: Captures, spool: Spool, *, until_now: bool) -> None:
         """Take a spool that is open. until_now: it ends when all is there that was committed at its start."""
-        durable = standing_in(spool.path) or Standing()
-        intake = Intake(spool.writer(at.names.slot), durable, at.server.shown, lsn_text)
-        super().__init__(capture, spool, intake, at.location.spool_bytes, until_now=until_now)
+        super().__init__(capture, at.server, at.into(spool), until_now=until_now)
         self._location, self._server, self._names = at.location, at.server, at.names
         self._target = 0
-        self._in_snapshot = durable.in_snapshot
         self._rested = time.monotonic()
         self._session: Session | None = None
         self._confirmed = 0
@@ -120,15 +122,7 @@ class Stream(SpoolingStream):
             slot = None
         if reasons := list(problems(session, names, creates=slot is None)):
             raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
-        [(system, database)] = session.rows(
-            "select system_identifier::text, current_database()::text from pg_control_system()"
-        )
-        if record is not None and (record.system, record.database) != (system, database):
-            raise EnvironmentFault(
-                f"{self._server.shown}: is another database than the one that was captured: the system {system}, "
-                f"database {database}, and not {record.system}, {record.database}; mend the address, or give the "
-                "channel another name"
-            )
+        system, database = _identity(session, record)
         self._confirmed = max(self._intake.end, record.confirmed if record else 0)
         check_slot(slot, record, names, self._confirmed)
         tables = self._tables()
@@ -146,9 +140,7 @@ class Stream(SpoolingStream):
             self._copy()
         else:
             self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
-            if self._in_snapshot:  # it was broken off: the table is read again, at another place
-                self._intake.end_rows(self._intake.end)
-                self._seal()
+            self._continue_snapshot()
             rows.look_for(tables)
         if self._until_now:
             [(now,)] = session.rows("select pg_logical_emit_message(true, %s, '') - '0/0'", [OWN_PREFIX])
@@ -253,3 +245,33 @@ class Stream(SpoolingStream):
         """Return what the slot keeps."""
         kept = log_of(self._asked, self._names.slot)
         return {"log_kept_bytes": kept.kept_bytes, "wal_status": kept.status} if kept else {}
+
+
+class TableRows(RowsOnly):
+    """Reads the rows that tables have: neither a slot nor a publication is made, and a standby will do."""
+
+    def __init__(self, capture: Capture, at: Captures, spool: Spool, *, until_now: bool) -> None:
+        """Take a spool that is open."""
+        super().__init__(capture, at.server, at.into(spool), until_now=until_now)
+        self._location, self._server = at.location, at.server
+
+    def _find(self, record: Record | None) -> Sequence[Captured]:
+        with self._server.session() as session:
+            system, database = _identity(session, record)
+            known = record or Record(system, database, "")
+            self._begin(ReadPoints(self._server, self._location), known)
+            return found(session, self._location).tables
+
+
+def _identity(session: Session, record: Record | None) -> tuple[str, str]:
+    """Return the system and the database. Raises EnvironmentFault where others were captured before."""
+    [(system, database)] = session.rows(
+        "select system_identifier::text, current_database()::text from pg_control_system()"
+    )
+    if record is not None and (record.system, record.database) != (system, database):
+        raise EnvironmentFault(
+            f"{session.server.shown}: is another database than the one that was captured: the system {system}, "
+            f"database {database}, and not {record.system}, {record.database}; mend the address, or give the "
+            "channel another name"
+        )
+    return system, database
