@@ -12,6 +12,7 @@ from integrator.cli import show
 from integrator.durable import Damaged
 from integrator.encode.messages import value_schema
 from integrator.errors import ConfigurationError, IntegratorError
+from integrator.monitor.backlog import Lag
 from integrator.plan import Plan
 from integrator.refresh.ledger import Ledger
 from integrator.run.seen.failure import Failure
@@ -105,10 +106,15 @@ def plan(plan: Plan, only: Sequence[str]) -> str:
     return written(found, plan.secrets.referenced)
 
 
-def state(channel: str, kept: State, failed: Failure | None, cycles: Sequence[Synced | Damaged]) -> str:
-    """Return what a channel does now, why it waits, its last failure, its refreshes and its last synced cycles."""
+def state(
+    channel: str, kept: State, failed: Failure | None, cycles: Sequence[Synced | Damaged], lag: Lag | None
+) -> str:
+    """Return what a channel does now, why it waits, its last failure, its refreshes and its last synced cycles.
+
+    lag: what is not sent, where that was asked for.
+    """
     beat = Beat.read(kept.path)
-    found = {
+    found: dict[str, Any] = {
         "channel": channel,
         "process": kept.holder(),
         "doing": beat.doing if beat else None,
@@ -122,4 +128,7 @@ def state(channel: str, kept: State, failed: Failure | None, cycles: Sequence[Sy
         ],
         "damaged": [str(one) for one in cycles if isinstance(one, Damaged)],
     }
+    if lag is not None:
+        found["lag_files"], found["lag_bytes"], found["lag_records"] = lag.files, lag.bytes, lag.records
+        found["server_log"] = lag.log and dataclasses.asdict(lag.log)
     return written(found, str)

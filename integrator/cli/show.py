@@ -16,7 +16,8 @@ from integrator.contracts.table_recipe import CaptureRecipe, Field, KeyRecipe
 from integrator.durable import Damaged
 from integrator.encode.messages import value_schema
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
-from integrator.names.numbers import counted
+from integrator.monitor.backlog import Lag, shown
+from integrator.names.numbers import counted, size
 from integrator.plan import Plan
 from integrator.refresh.ledger import Ledger
 from integrator.run.seen.failure import Failure
@@ -43,6 +44,16 @@ def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterat
         yield f"last failure: {failure.time} ({failure.kind}), {what}, number {failure.in_a_row} in a row{again}"
         yield from (f"  {line}" for line in failure.error.splitlines())
     yield from refreshes.standing()
+
+
+def lag(lag: Lag | None) -> Iterator[str]:
+    """Yield what is there and not sent, a line each; nothing where that was not asked for."""
+    if lag is None:
+        return
+    yield f"not sent: {counted(lag.files, 'slice')}, {size(lag.bytes)}"
+    yield from (f"  {name}: {counted(records, 'record')}" for name, records in sorted(lag.records.items()))
+    if lag.log is not None:
+        yield from (f"{name}: {value}" for name, value in shown(lag.log))
 
 
 def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:

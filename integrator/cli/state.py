@@ -1,4 +1,4 @@
-"""The commands about where a channel stands: `state`, `suspend`, `resume`. They need none of its secrets."""
+"""The commands about where a channel stands: `state`, `suspend`, `resume`. They need none of its secrets, unasked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from integrator.cli import output
-from integrator.cli.options import AsJson, ChannelFile, progress_of
+from integrator.cli.options import AsJson, ChannelFile, plan_of, progress_of
 
 
 def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -23,10 +23,14 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         bool, typer.Option("--replace", help="With --import and --export: what is there is lost.")
     ] = False,
     cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
+    connect: Annotated[
+        bool, typer.Option("--connect", help="Also ask the source what is there and not sent, which needs its secrets.")
+    ] = False,
     as_object: AsJson = False,
 ) -> None:
     """Show the last synced cycles of a channel, go back to one, or write or read a backup of the progress."""
     from integrator.cli import as_json, show
+    from integrator.monitor.backlog import backlog_of
     from integrator.names.numbers import are, counted
     from integrator.refresh.ledger import Ledger
     from integrator.run.seen import failure
@@ -59,11 +63,12 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if restored is not None:
         made_of = backup.restore(kept, found.channel, restored, replace=replace)
         console.print(f"channel {found.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}")
+    lag = backlog_of(plan_of(context, channel, None, None)).read() if connect else None
     if as_object:
-        typer.echo(as_json.state(found.channel, kept, failure.read(kept.path), rewind.history(kept)[-cycles:]))
+        typer.echo(as_json.state(found.channel, kept, failure.read(kept.path), rewind.history(kept)[-cycles:], lag))
         return
-    for line in show.standing(kept, failure.read(kept.path), Ledger(kept.path)):
-        console.print(line)
+    for line in (*show.standing(kept, failure.read(kept.path), Ledger(kept.path)), *show.lag(lag)):
+        console.print(line, highlight=False, markup=False)
     show.state(rewind.history(kept)[-cycles:], console)
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from integrator.durable import Damaged
 from integrator.errors import IntegratorError
+from integrator.names.numbers import counted, size
+from integrator.plan import Plan
 from integrator.run.state.directory import State
 from integrator.sources.contract import ServerLog
 from integrator.sources.journal.journal import Journal
@@ -61,6 +63,10 @@ class Backlog:
             reading.join(_WAIT_S)
         return self._last
 
+    def read(self) -> Lag:
+        """Return what is not synced, as of now. Raises IntegratorError, Damaged, OSError."""
+        return replace(self._read(), log=self._log())
+
     def _renew(self) -> None:
         began = time.monotonic()
         try:
@@ -88,3 +94,31 @@ class Backlog:
             if one.stream:
                 records[one.stream] += one.length
         return Lag(len(left), sum(one.size for one in left), dict(records))
+
+
+def backlog_of(plan: Plan) -> Backlog:
+    """Return the backlog of a channel."""
+    changes = plan.changes
+    return Backlog(
+        Path(plan.state).absolute(),
+        lambda: changes.listing(plan.recipe.read.path, plan.delay),
+        changes.server_log,
+    )
+
+
+def shown(log: ServerLog) -> list[tuple[str, str]]:
+    """Return what people are shown of the log that a database keeps for a channel: names and figures."""
+    lag = "not connected" if log.behind_s is None else f"{log.behind_s:.1f} s"
+    oldest = "" if log.oldest_s is None else f" ({log.oldest_s:,.0f} s)"
+    found = [
+        (f"log kept by the database ({log.status})", size(log.kept_bytes)),
+        (f"not captured, after {log.position}", f"{size(log.behind_bytes)}, {lag}"),
+        ("open transactions there", f"{log.transactions:,}{oldest}"),
+    ]
+    if log.left_bytes is not None:
+        found.append(("until the database gives up our place", size(log.left_bytes)))
+    if log.snapshot_table:
+        of = f"{log.snapshot_rows:,} of about {log.snapshot_about_rows:,}, {log.snapshot_seconds_left:,.0f} s left"
+        more = f", and {counted(log.snapshot_tables_left or 0, 'table')} after it" if log.snapshot_tables_left else ""
+        found.append((f"snapshot of {log.snapshot_table}: rows", f"{of}{more}"))
+    return found

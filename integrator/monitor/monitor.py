@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from integrator.errors import DATA, command
-from integrator.monitor.backlog import Backlog
+from integrator.monitor.backlog import Backlog, backlog_of
 from integrator.monitor.history import History
 from integrator.monitor.metrics import Metrics, operations
 from integrator.plan import Plan
@@ -55,7 +54,7 @@ class Monitor(Observer):
         self.metrics = Metrics()
         self._lock = threading.Lock()
         self.started = time.time()
-        self.channels = {plan.channel: ChannelStatus(plan, _backlog(plan)) for plan in plans}
+        self.channels = {plan.channel: ChannelStatus(plan, backlog_of(plan)) for plan in plans}
         for name, seen in self.channels.items():
             self.metrics.begin(name, seen.backlog.now)
 
@@ -129,15 +128,6 @@ class Monitor(Observer):
         with self._lock:
             history, now = self.channels[channel].history, time.time()
             return history.rates(now), history.latencies(now)
-
-
-def _backlog(plan: Plan) -> Backlog:
-    changes = plan.changes
-    return Backlog(
-        Path(plan.state).absolute(),
-        lambda: changes.listing(plan.recipe.read.path, plan.delay),
-        changes.server_log,
-    )
 
 
 def _status(name: str, seen: ChannelStatus) -> dict[str, Any]:

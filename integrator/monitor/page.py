@@ -13,9 +13,11 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+from integrator.monitor.backlog import shown
 from integrator.monitor.monitor import Monitor
 from integrator.monitor.plots import Points, plot
-from integrator.names.numbers import counted
+from integrator.names.numbers import counted, size
+from integrator.sources.contract import ServerLog
 
 _NAMED = 20
 """Tables of a topic that are named."""
@@ -115,7 +117,7 @@ def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) ->
         ("restarts", f"{counts.get('restarts', 0):,}"),
     ]
     if one["server_log"] is not None:
-        numbers += _server_log(one["server_log"])
+        numbers += [(escape(name), value) for name, value in shown(ServerLog(**one["server_log"]))]
     cells = "".join(f'<div><b>{value}</b><span class="soft">{name}</span></div>' for name, value in numbers)
     colour = _COLOUR.get(one["doing"], "wait")
     synced = "no cycle yet"
@@ -131,25 +133,6 @@ def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) ->
         f"</div>{_reasons(name, 'skipped rows', one['skipped'])}{_reasons(name, 'coerced values', one['coerced'])}"
         f"{_topics(name, one['topics'])}{_partitions(name, one['lag_records'])}</section>"
     )
-
-
-def _server_log(log: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what is shown of the log that a database keeps for the channel."""
-    lag = "not connected" if log["behind_s"] is None else f"{log['behind_s']:.1f} s"
-    oldest = "" if log["oldest_s"] is None else f" ({log['oldest_s']:,.0f} s)"
-    found = [
-        (f"log kept by the database ({escape(log['status'])})", size(log["kept_bytes"])),
-        (f"not captured, after {escape(log['position'])}", f"{size(log['behind_bytes'])}, {lag}"),
-        ("open transactions there", f"{log['transactions']:,}{oldest}"),
-    ]
-    if log["left_bytes"] is not None:
-        found.append(("until the database gives up our place", size(log["left_bytes"])))
-    if log["snapshot_table"]:
-        of = f"{log['snapshot_rows']:,} of about {log['snapshot_about_rows']:,}"
-        of += f", {log['snapshot_seconds_left']:,.0f} s left"
-        more = f", and {counted(log['snapshot_tables_left'], 'table')} after it" if log["snapshot_tables_left"] else ""
-        found.append((f"snapshot of {escape(log['snapshot_table'])}: rows", f"{of}{more}"))
-    return found
 
 
 def _failure(failure: dict[str, Any] | None, now: str) -> str:
@@ -212,12 +195,3 @@ def _tables(topic: str, tables: Sequence[str]) -> str:
         return ""
     named = ", ".join(map(escape, tables[:_NAMED])) + (f" and {len(tables) - _NAMED} more" * (len(tables) > _NAMED))
     return f' <span class="soft">{named}</span>'
-
-
-def size(number: float) -> str:
-    """Return a number of bytes as people read it."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}" if unit == "B" else f"{number:,.1f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} TB"

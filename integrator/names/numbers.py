@@ -23,3 +23,12 @@ def ranges(numbers: Iterable[int]) -> str:
         (_, first), *_, (_, last) = [*run] * 2
         found.append(f"{first}" if first == last else f"{first}, {last}" if last == first + 1 else f"{first} to {last}")
     return ", ".join(found)
+
+
+def size(number: float) -> str:
+    """Return a number of bytes as people read it."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:,.0f} {unit}" if unit == "B" else f"{number:,.1f} {unit}"
+        number /= 1000
+    return f"{number:,.1f} TB"

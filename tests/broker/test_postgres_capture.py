@@ -112,6 +112,20 @@ def test_rows_that_are_there_and_changes_that_follow(database, broker, channel, 
     assert [row["seq"] for row in rows] == sorted({row["seq"] for row in rows})
 
 
+def test_what_is_not_sent_is_shown_where_it_is_asked_for(database, channel, integrate_once):
+    database.run("create table t(k int primary key, v text)")
+    path = channel()
+    integrate_once(path)
+    database.run("insert into t select g, repeat('x', 100) from generate_series(1, 1000) g")
+    command = [sys.executable, str(ROOT / "run.py"), "state", "--channel", str(path), "--connect"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "not sent: 0 slices, 0 B" in told
+    assert "log kept by the database (reserved): " in told
+    found = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    assert found["lag_files"] == 0
+    assert found["server_log"]["behind_bytes"] > 100_000
+
+
 def test_tables_and_columns_that_come_later(database, broker, channel, integrate_once, name):
     """The new table's rows come before its changes; a column that is dropped is missing, one that is wider has its type."""
     database.run("create table t(k int primary key, v text, n int); insert into t values (1, 'a', 1)")
