@@ -72,15 +72,15 @@ def cluster(found: Path, settings: str = _SETTINGS) -> Iterator[Cluster]:
             os.chown(directory, owner.pw_uid, owner.pw_gid)
         data, log, port = directory / "data", directory / "log", free_port()
         initdb = [str(found / "initdb"), "-D", str(data), "-U", SUPERUSER, "--auth=trust", "--no-sync"]
-        _run([*initdb, "--encoding=UTF8", "--locale=C"], directory, owner)
+        run([*initdb, "--encoding=UTF8", "--locale=C"], directory, owner)
         with (data / "postgresql.conf").open("a") as file:
             file.write(f"{settings}\nport = {port}\n")
         pg_ctl = [str(found / "pg_ctl"), "-D", str(data), "-w"]
-        _run([*pg_ctl, "-l", str(log), "start"], directory, owner, log)
+        run([*pg_ctl, "-l", str(log), "start"], directory, owner, log)
         try:
-            yield Cluster(port, lambda *words: _run([*pg_ctl, *words], directory, owner, log))
+            yield Cluster(port, lambda *words: run([*pg_ctl, *words], directory, owner, log))
         finally:
-            _run([*pg_ctl, "-m", "immediate", "stop"], directory, owner, log)
+            run([*pg_ctl, "-m", "immediate", "stop"], directory, owner, log)
 
 
 def runner() -> pwd.struct_passwd | None:
@@ -101,7 +101,7 @@ def free_port() -> int:
         return port
 
 
-def _run(words: Sequence[str], directory: Path, owner: pwd.struct_passwd | None, log: Path | None = None) -> None:
+def run(words: Sequence[str], directory: Path, owner: pwd.struct_passwd | None, log: Path | None = None) -> None:
     """Run a server program; its output goes to a file, since a pipe would be kept open by the server that it starts."""
     said = directory / "said"
     with said.open("wb") as file:

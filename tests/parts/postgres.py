@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,3 +141,31 @@ def cluster(settings: str = "", found: Path | None = None) -> Iterator[Postgres]
     plugins = f"{PLUGINS} = 'pgoutput, wal2json'" if f"{PLUGINS}\t" in described.stdout else ""
     with embedded_postgres.cluster(found, f"{SETTINGS}{settings}\n{plugins}") as one:
         yield Postgres(HOST, one.port, found, control=one.control)
+
+
+@contextlib.contextmanager
+def standby(primary: Postgres, settings: str = "") -> Iterator[Postgres]:
+    """A standby of a server, which has its log by streaming; `select pg_promote()` makes a server of its own of it."""
+    with tempfile.TemporaryDirectory(prefix="postgres-") as name:
+        directory, owner = Path(name), embedded_postgres.runner()
+        if owner is not None:
+            os.chown(directory, owner.pw_uid, owner.pw_gid)
+        data, log, port = directory / "data", directory / "log", embedded_postgres.free_port()
+        slot = f"standby_{port}"
+        source = f"host={primary.host} port={primary.port} user={primary.user} dbname=postgres"
+        backup = ["-D", str(data), "-d", source, "-R", "-C", "-S", slot, "-X", "stream", "-c", "fast"]
+        embedded_postgres.run([str(primary.bin / "pg_basebackup"), *backup], directory, owner)
+        with (data / "postgresql.conf").open("a") as file:
+            file.write(f"\nhot_standby_feedback = on\n{settings}\nport = {port}\n")
+        pg_ctl = [str(primary.bin / "pg_ctl"), "-D", str(data), "-w"]
+        embedded_postgres.run([*pg_ctl, "-l", str(log), "start"], directory, owner, log)
+        try:
+            yield Postgres(
+                HOST,
+                port,
+                primary.bin,
+                control=lambda *words: embedded_postgres.run([*pg_ctl, *words], directory, owner, log),
+            )
+        finally:
+            with contextlib.suppress(EnvironmentFault):  # a test may have ended it
+                embedded_postgres.run([*pg_ctl, "-m", "immediate", "stop"], directory, owner, log)

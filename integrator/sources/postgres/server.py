@@ -89,6 +89,17 @@ class Server:
         with self.asked():
             return self._connect(connection_factory=LogicalReplicationConnection)
 
+    def replicate(self, command: str) -> tuple[Any, ...] | None:
+        """Run a command of the replication protocol; return the row of its answer. Raises as `replication`."""
+        connection = self.replication()
+        try:
+            with self.asked(), connection.cursor() as cursor:
+                cursor.execute(command)
+                row: tuple[Any, ...] | None = cursor.fetchone() if cursor.description else None
+                return row
+        finally:
+            connection.close()
+
     def _connect(self, **more: Any) -> Any:
         if not self.is_address:
             raise EnvironmentFault(NO_ADDRESS)

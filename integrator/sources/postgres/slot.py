@@ -14,22 +14,24 @@ from integrator.sources.postgres.server import Session, lsn_of, lsn_text, quoted
 from integrator.tables.postgres_catalogue import literal
 
 PLUGIN = "pgoutput"
-_MESSAGES_FROM, _ROOT_FROM, _STATUS_FROM, _LEAST = 140000, 130000, 130000, 100000
-"""The server's versions that send logical messages, publish as the root, show wal_status, and have pgoutput."""
+_MESSAGES_FROM, _ROOT_FROM, _STATUS_FROM, _LEAST, _FAILOVER_FROM = 140000, 130000, 130000, 100000, 170000
+"""The server's versions that send logical messages, publish as the root, show wal_status, have pgoutput, and have slots
+that standbys have, too."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the publication and the slot are called."""
+    """What the publication and the slot are called. failover: whether standbys are to have the slot, too."""
 
     publication: str
     slot: str
+    failover: bool = False
 
 
 def names_of(location: PostgresLocation, channel: str) -> Names:
     """Return the names that a location gives, or those made of the channel's."""
     made = "integrator_" + "".join(one if one.isascii() and one.isalnum() else "_" for one in channel.lower())
-    return Names(location.publication or made[:63], location.slot or made[:63])
+    return Names(location.publication or made[:63], location.slot or made[:63], location.failover)
 
 
 def version_of(session: Session) -> int:
@@ -50,6 +52,8 @@ def problems(session: Session, names: Names, *, creates: bool) -> Iterator[str]:
     if version < _LEAST:
         yield f"the server is older than PostgreSQL 10 ({version}), which has no pgoutput: upgrade it"
         return
+    if names.failover and version < _FAILOVER_FROM:
+        yield f"failover: PostgreSQL has slots that standbys have, too, from version 17 on ({version}): leave it out"
     [(level, user, may, standby)] = session.rows(
         "select current_setting('wal_level'), current_user::text, (select rolsuper or rolreplication or exists (select "
         "from pg_roles g where g.rolname = 'rds_replication' and pg_has_role(r.oid, g.oid, 'member')) "
@@ -81,7 +85,7 @@ def _lacking_slots(session: Session, names: Names) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Slot:
-    """A replication slot as the server has it. kept_bytes: how much of the log it keeps."""
+    """A replication slot as the server has it. kept_bytes: how much of the log it keeps. failover: as in `Names`."""
 
     plugin: str
     database: str
@@ -89,6 +93,7 @@ class Slot:
     confirmed: int
     status: str
     kept_bytes: int
+    failover: bool
 
 
 def slot_of(session: Session, name: str) -> Slot | None:
@@ -96,11 +101,13 @@ def slot_of(session: Session, name: str) -> Slot | None:
     status = "coalesce(wal_status, 'lost')" if version_of(session) >= _STATUS_FROM else "'reserved'"
     found = session.rows(
         f"select plugin::text, database::text, active_pid, confirmed_flush_lsn::text, {status}, "  # noqa: S608
-        "pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint from pg_replication_slots where slot_name = %s",
+        "pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint, coalesce((to_jsonb(s)->>'failover')::bool, false) "
+        "from pg_replication_slots s where slot_name = %s",
         [name],
     )
-    for plugin, database, pid, confirmed, wal_status, kept in found:
-        return Slot(plugin or "", database or "", pid, lsn_of(confirmed or "0/0"), wal_status, int(kept or 0))
+    for plugin, database, pid, confirmed, wal_status, kept, failover in found:
+        lsn = lsn_of(confirmed or "0/0")
+        return Slot(plugin or "", database or "", pid, lsn, wal_status, int(kept or 0), failover)
     return None
 
 

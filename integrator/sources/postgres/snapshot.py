@@ -10,6 +10,7 @@ import structlog
 from integrator.channel.databases import PostgresLocation
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.server import Server, Session, lsn_of, lsn_text, quoted
+from integrator.sources.postgres.slot import Names
 from integrator.tables.postgres_catalogue import literal
 
 _FRAME_BYTES = 1024 * 1024
@@ -48,28 +49,28 @@ class Point:
 class SlotPoints:
     """Places in the log at which replication slots are created: after all transactions that are open have ended."""
 
-    def __init__(self, server: Server, location: PostgresLocation, slot: str) -> None:
-        self._server, self._location, self._slot = server, location, slot
+    def __init__(self, server: Server, location: PostgresLocation, names: Names) -> None:
+        self._server, self._location, self._slot, self._failover = server, location, names.slot, names.failover
 
     def first(self) -> Point:
         """Create the slot; return its place. Raises SourceAway, EnvironmentFault."""
         structlog.get_logger().info("waits for transactions that are open", slot=self._slot)
-        return self._create(self._slot, "")
+        return self._create(self._slot, options=" (FAILOVER)" if self._failover else "")
 
     def later(self) -> Point:
         """Return the place of a slot that is gone with the connection. Raises as `first`."""
-        return self._create(f"{self._slot[:50]}_snapshot", " TEMPORARY")
+        return self._create(f"{self._slot[:50]}_snapshot", lasting=" TEMPORARY")
 
     def shown(self, lsn: int) -> str:
         """Return a place as PostgreSQL writes it."""
         return lsn_text(lsn)
 
-    def _create(self, name: str, lasting: str) -> Point:
+    def _create(self, name: str, lasting: str = "", options: str = "") -> Point:
         connection = self._server.replication()
         try:
             with self._server.asked():
                 cursor: Any = connection.cursor()
-                cursor.execute(f"CREATE_REPLICATION_SLOT {quoted(name)}{lasting} LOGICAL pgoutput")
+                cursor.execute(f"CREATE_REPLICATION_SLOT {quoted(name)}{lasting} LOGICAL pgoutput{options}")
                 _, lsn, snapshot, _ = cursor.fetchone()
             session = _reading(self._server, f"set transaction snapshot {literal(snapshot)}")
             return Point(lsn_of(lsn), session, self._location)
@@ -92,7 +93,8 @@ class ReadPoints:
         session = _reading(self._server)
         try:
             [(lsn,)] = session.rows(
-                "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end::text"
+                "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() "
+                "else pg_current_wal_flush_lsn() end::text"
             )
         except BaseException:
             session.close()

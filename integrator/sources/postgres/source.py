@@ -78,7 +78,7 @@ class Postgres(CapturedSource):
         server = Server(self.location.address, f"integrator {opening.channel}")
         at = Captures(self.location, server, slot.names_of(self.location, opening.channel))
         listing = self.listing(opening.recipe.read.path)
-        return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing)
+        return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing, self.location.spool_bytes)
 
     def _log(self) -> ServerLog | None:
         """Return the log that the slot keeps; None before there is a slot. Raises IntegratorError."""

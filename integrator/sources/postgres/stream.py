@@ -25,7 +25,8 @@ from integrator.sources.capture.stream import SpoolEnd, SpoolingStream
 from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
-from integrator.sources.postgres.server import Server, Session, lsn_text
+from integrator.sources.postgres.identity import identity, timeline
+from integrator.sources.postgres.server import Server, Session, lsn_text, quoted
 from integrator.sources.postgres.slot import (
     Names,
     check_slot,
@@ -122,13 +123,17 @@ class Stream(SpoolingStream):
             slot = None
         if reasons := list(problems(session, names, creates=slot is None)):
             raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
-        system, database = _identity(session, record)
+        system, database = identity(session, record)
         self._confirmed = max(self._intake.end, record.confirmed if record else 0)
+        now = timeline(self._server, record.timeline if record else 0, self._confirmed)
         check_slot(slot, record, names, self._confirmed)
+        if names.failover and slot is not None and not slot.failover:
+            self._server.replicate(f"ALTER_REPLICATION_SLOT {quoted(names.slot)} (FAILOVER)")
         tables = self._tables()
         known = record if record is not None and slot is not None else Record(system, database, names.slot)
+        known.timeline = now
         rows = self._rows = FirstRows(
-            SlotPoints(self._server, self._location, names.slot),
+            SlotPoints(self._server, self._location, names),
             known,
             self._spool.path,
             self._intake,
@@ -140,6 +145,7 @@ class Stream(SpoolingStream):
             self._copy()
         else:
             self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
+            rows.write()
             self._continue_snapshot()
             rows.look_for(tables)
         if self._until_now:
@@ -257,21 +263,7 @@ class TableRows(RowsOnly):
 
     def _find(self, record: Record | None) -> Sequence[Captured]:
         with self._server.session() as session:
-            system, database = _identity(session, record)
+            system, database = identity(session, record)
             known = record or Record(system, database, "")
             self._begin(ReadPoints(self._server, self._location), known)
             return found(session, self._location).tables
-
-
-def _identity(session: Session, record: Record | None) -> tuple[str, str]:
-    """Return the system and the database. Raises EnvironmentFault where others were captured before."""
-    [(system, database)] = session.rows(
-        "select system_identifier::text, current_database()::text from pg_control_system()"
-    )
-    if record is not None and (record.system, record.database) != (system, database):
-        raise EnvironmentFault(
-            f"{session.server.shown}: is another database than the one that was captured: the system {system}, "
-            f"database {database}, and not {record.system}, {record.database}; mend the address, or give the "
-            "channel another name"
-        )
-    return system, database
