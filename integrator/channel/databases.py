@@ -34,7 +34,8 @@ class DatabaseLocation(SourceLocation):
     )
     spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
         1024 * 1024 * 1024,
-        description="Nothing is read from the database while this many bytes of the spool are not sent yet.",
+        description="Nothing is read from the database while this many bytes of the spool are not sent yet. As many "
+        "are kept, at most, for going back to earlier cycles.",
     )
     unknown_columns: Literal["error", "ignore", "add"] = Field(
         "error", description="Columns come from the database's catalogue, so that none is unknown."
@@ -63,6 +64,11 @@ class PostgresLocation(DatabaseLocation):
     )
     slot: Annotated[str, Field(pattern=_SLOT)] | None = Field(
         None, description="The replication slot; named as the publication by default. It is created where needed."
+    )
+    failover: bool = Field(
+        False,
+        description="Whether standbys that synchronize slots are to have ours, too, so that the capture goes on at one "
+        "that is promoted: from PostgreSQL 17 on.",
     )
     dialect: Literal["pgoutput"] = Field("pgoutput", description="How changes come; there is nothing to choose.")
     partitions: Literal["root", "leaf"] = Field(

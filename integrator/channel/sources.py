@@ -144,7 +144,9 @@ class SocketLocation(SourceLocation):
     )
     connections: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="The largest number of agents at once.")
     spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
-        1024 * 1024 * 1024, description="Senders must wait while this many bytes of the spool are not sent yet."
+        1024 * 1024 * 1024,
+        description="Senders must wait while this many bytes of the spool are not sent yet. As many are kept, "
+        "at most, for going back to earlier cycles.",
     )
 
 

@@ -54,7 +54,8 @@ class Opening:
     """What a feed is opened with.
 
     channel: its name. recipe: what is read. journal, journal_path: the slices taken so far; no stream runs.
-    slices: those that are there. kept_cycles: so many synced cycles may still be gone back to.
+    slices: those that are there. kept_cycles: so many synced cycles may still be gone back to. ends: with which number
+    of a slice each of these ends.
     """
 
     channel: str
@@ -63,6 +64,7 @@ class Opening:
     journal_path: Path
     slices: Sequence[Slice]
     kept_cycles: int
+    ends: Sequence[int]
 
 
 @dataclass(frozen=True)

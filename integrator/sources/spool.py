@@ -116,6 +116,7 @@ class Spool:
         self._received = self._recorded()
         self._next = 1
         self._sizes: dict[str, int] = {}
+        self._kept: dict[str, int] = {}
         for path in sorted(directory.glob(framing.pattern)):
             number, sender, first = self._parts(path)
             self._next = max(self._next, number + 1)
@@ -180,6 +181,12 @@ class Spool:
         with self._lock:
             return sum(self._sizes.values())
 
+    @property
+    def sealed_bytes(self) -> int:
+        """How much is sealed, with what is synced and kept."""
+        with self._lock:
+            return sum(self._sizes.values()) + sum(self._kept.values())
+
     def writer(self, sender: str) -> Writer:
         """Return the writer of a sender's segments; a sender has one connection at a time."""
         with self._lock:
@@ -197,8 +204,7 @@ class Spool:
     def synced(self, names: list[str]) -> None:
         """Take note of segments that are in a synced cycle: they wait no longer."""
         with self._lock:
-            for name in names:
-                self._sizes.pop(name, None)
+            self._kept.update((name, self._sizes.pop(name)) for name in names if name in self._sizes)
 
     def remove(self, names: list[str]) -> None:
         """Remove segments that no cycle will be gone back to for."""
@@ -206,9 +212,10 @@ class Spool:
             # before the segments that have it are gone
             durable.replace(self.path / "senders.json", json.dumps(self._received).encode())
             last = f"{self._next - 1:012d}."
-        for name in names:
-            if not name.startswith(last):  # it says which number is next
-                (self.path / name).unlink(missing_ok=True)
+            for name in names:
+                if not name.startswith(last):  # it says which number is next
+                    (self.path / name).unlink(missing_ok=True)
+                self._kept.pop(name, None)
 
     def close(self) -> None:
         """Close the files; what is not sealed, the next one that opens the spool seals."""

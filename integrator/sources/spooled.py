@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -23,14 +25,27 @@ class Receiving(Protocol):
         """End; what was received is durable, and sealed."""
 
 
-class Spooled(Feed):
-    """Receives while the channel is integrated; segments are removed when no cycle that is kept has them any more."""
+@dataclass(frozen=True)
+class Kept:
+    """How long segments are kept that are in synced cycles, so that these may be gone back to.
 
-    def __init__(self, spool: Spool, receiver: Receiving, journal: Path, kept_cycles: int) -> None:
+    cycles: of how many. bytes: so many in all, with those that wait. ends: with which number each cycle ends that may
+    be gone back to.
+    """
+
+    cycles: int
+    bytes: int
+    ends: Sequence[int] = ()
+
+
+class Spooled(Feed):
+    """Receives while the channel is integrated; segments are removed when they are not to be kept any more."""
+
+    def __init__(self, spool: Spool, receiver: Receiving, journal: Path, kept: Kept) -> None:
         """Take an opened spool, and what fills it. journal: which segments were taken."""
         self.spool, self.receiver = spool, receiver
-        self._journal, self._kept_cycles = journal, kept_cycles
-        self._ends: deque[int] = deque()
+        self._journal, self._kept = journal, kept
+        self._ends: deque[int] = deque(kept.ends)
         self._synced = self._followed = self._number = 0
         self._taken: deque[tuple[int, str]] = deque()
         self._follow()
@@ -47,13 +62,20 @@ class Spooled(Feed):
         self._follow()
         self.spool.synced([name for number, name in self._taken if self._synced < number <= last])
         self._synced = max(self._synced, last)
-        self._ends.append(last)
-        while len(self._ends) > self._kept_cycles:
-            gone, names = self._ends.popleft(), []
-            while self._taken and self._taken[0][0] <= gone:
-                names.append(self._taken.popleft()[1])
-            if names:
-                self.spool.remove(names)
+        if not self._ends or last > self._ends[-1]:
+            self._ends.append(last)
+        while len(self._ends) > self._kept.cycles or (
+            len(self._ends) > 1 and self.spool.sealed_bytes > self._kept.bytes
+        ):
+            self._remove(self._ends.popleft())  # and none of the last cycle, for which Spark may ask again
+
+    def _remove(self, last: int) -> None:
+        """Remove the segments up to this number of the journal."""
+        names = []
+        while self._taken and self._taken[0][0] <= last:
+            names.append(self._taken.popleft()[1])
+        if names:
+            self.spool.remove(names)
 
     def compact(self, journal: Journal, synced: int) -> None:
         """Compact the journal, see `Journal.compact`, when the segments that it forgets are removed. No stream runs."""

@@ -55,7 +55,7 @@ FAULTS = (
     "column",
     "table",
 )
-DISK_MB = 400
+DISK_MB, SPOOL_BYTES = 400, 64 << 20
 
 
 BINLOG = "binlog_row_metadata = FULL\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nmax_binlog_size = 1M\n"
@@ -251,7 +251,7 @@ state: {self.disk}/state
 delivery: {delivery}
 restart: {{timeout_seconds: -1, first_seconds: 0.5, most_seconds: 2}}
 locations:
-  src: {{class: {database.class_}, address: "{database.address(self.proxy.place)}"}}
+  src: {{class: {database.class_}, address: "{database.address(self.proxy.place)}", spool_bytes: {SPOOL_BYTES}}}
   kaf: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], Kafka_Default_Topic: "{{hvr_tbl_name}}", Create_Topics: {{Partitions: 3, Replication_Factor: 1}}}}
 actions:
   - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}

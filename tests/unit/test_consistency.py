@@ -9,10 +9,12 @@ import pyarrow as pa
 import pytest
 
 from integrator.contracts.fragments import FRAGMENT, Checkpoint, to_deferred
+from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.run.state import consistency, rewind
 from integrator.run.state.sync import Cycle
 from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import Slice
 from integrator.tables import discovered_columns
 from tests.parts import states
 
@@ -220,6 +222,19 @@ def test_checksums_of_a_file_that_is_gone_are_removed(tmp_path):
     stray.write_bytes(b"crc")
     consistency.check(state)
     assert not stray.exists()
+
+
+def test_a_cycle_whose_segments_after_it_are_gone_cannot_be_gone_back_to(tmp_path, monkeypatch):
+    spool = tmp_path / "state" / "spool"
+    monkeypatch.setattr(states, "inbox_file", lambda number: Slice(f"{spool}/{number:012d}.a.1.jsonl", 1))
+    state = states.of_cycles(tmp_path / "state", 4)  # of two segments each
+    spool.mkdir()
+    for number in range(5, 9):
+        (spool / f"{number:012d}.a.1.jsonl").touch()
+    for cycle in (1, 2, 3):
+        consistency.check_whole(state, cycle)
+    with pytest.raises(Damaged, match=r"000000000003\.a\.1\.jsonl: is not there any more"):
+        consistency.check_whole(state, 0)
 
 
 @pytest.mark.parametrize("part", ["offsets", "commits"])

@@ -30,7 +30,7 @@ from integrator.sources.sockets.incoming import READ_BYTES
 from integrator.sources.sockets.line_gate import LineGate, line_gate_of
 from integrator.sources.sockets.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
-from integrator.sources.spooled import Spooled
+from integrator.sources.spooled import Kept, Spooled
 from tests.parts import certificates, pure
 from tests.parts.receiving import Receiving, records
 from tests.parts.waiting import PATIENCE_S, until
@@ -609,7 +609,7 @@ def test_a_spool_that_was_emptied_goes_on_with_the_next_number(tmp_path):
     """Else its segments would have numbers that were taken, and none of them would be taken again."""
     journal = Journal(tmp_path / "files.jsonl")
     journal.take([Slice(f"{tmp_path}/spool/{7:012d}.a.1.jsonl", 1)])
-    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, tmp_path / "files.jsonl", 100)
+    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, tmp_path / "files.jsonl", Kept(100, 1 << 30))
     writer = spooled.spool.writer("a")
     writer.write(records(1))
     writer.seal()
@@ -619,7 +619,7 @@ def test_a_spool_that_was_emptied_goes_on_with_the_next_number(tmp_path):
 
 def test_segments_of_cycles_that_are_kept_are_kept(tmp_path):
     journal = Journal(tmp_path / "files.jsonl")
-    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, tmp_path / "files.jsonl", 2)
+    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, tmp_path / "files.jsonl", Kept(2, 1 << 30))
     for number in range(1, 6):
         writer = spooled.spool.writer("a")
         writer.write(records(1, number))
@@ -630,6 +630,31 @@ def test_segments_of_cycles_that_are_kept_are_kept(tmp_path):
         assert spooled.spool.waiting_bytes == 0
     spooled.close()
     assert sorted(int(path.name[:12]) for path in (tmp_path / "spool").glob("[0-9]*")) == [4, 5]
+
+
+def test_segments_are_kept_as_far_as_the_bytes_of_the_spool_allow(tmp_path):
+    """Those of the last cycle stay, for Spark may ask for them again; and a start removes what the one before kept."""
+    place = tmp_path / "files.jsonl"
+    journal = Journal(place)
+    numbers = lambda: sorted(int(path.name[:12]) for path in (tmp_path / "spool").glob("[0-9]*"))  # noqa: E731
+    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, place, Kept(100, 1 << 30))
+    for number in range(1, 6):
+        writer = spooled.spool.writer("a")
+        writer.write(records(1, number))
+        writer.seal()
+        journal.take([Slice(str(path), 1) for path in sorted((tmp_path / "spool").glob("[0-9]*"))], number_of)
+        spooled.synced(number)
+    spooled.close()
+    assert numbers() == [1, 2, 3, 4, 5]
+    size = len(records(1, 1))
+    again = Spooled(Spool(tmp_path / "spool"), NOBODY, place, Kept(100, 3 * size, [1, 2, 3, 4, 5]))
+    again.start(5)
+    assert (numbers(), again.spool.sealed_bytes) == ([3, 4, 5], 3 * size)
+    again.close()
+    last = Spooled(Spool(tmp_path / "spool"), NOBODY, place, Kept(100, 1, [3, 4, 5]))
+    last.start(5)
+    last.close()
+    assert numbers() == [5]
 
 
 def test_the_journal_of_a_spool_is_compacted_when_its_segments_are_removed(tmp_path, monkeypatch):
@@ -649,13 +674,13 @@ def test_the_journal_of_a_spool_is_compacted_when_its_segments_are_removed(tmp_p
             Journal(place).take(files, number_of)
             spooled.synced(number)
 
-    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, place, 100)
+    spooled = Spooled(Spool(tmp_path / "spool"), NOBODY, place, Kept(100, 1 << 30))
     receive(spooled, 1, 5)
     spooled.compact(Journal(place), 3)
     assert (names(), Journal(place).compacted, len(Journal(place))) == ([4, 5], 3, 5)
     receive(spooled, 6, 7)
     spooled.close()
-    again = Spooled(Spool(tmp_path / "spool"), NOBODY, place, 2)
+    again = Spooled(Spool(tmp_path / "spool"), NOBODY, place, Kept(2, 1 << 30))
     again.start(7)
     assert (again.spool.received("a"), again.spool.waiting_bytes) == (7, 0)
     receive(again, 8, 9)

@@ -23,6 +23,7 @@ from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES, CycleMark
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.sources.journal.journal import Journal
+from integrator.sources.spool import SPOOL
 
 _SPARK_SAYS = re.compile(
     r"(ChecksumException|Checksum error|Incomplete log file|unsupported log version|malformed log file|"
@@ -115,6 +116,15 @@ def _check_whole(state: State, cycle: int, journal: Journal) -> None:
     state.marks.checkpoint(mark)
     _compare(state, mark, spark_checkpoint.last_slice(cycle - 1) if cycle else 0, spark_checkpoint.last_slice(cycle))
     _compare_journal(state, mark, journal)
+    _check_spool(state, mark, journal)
+
+
+def _check_spool(state: State, mark: CycleMark, journal: Journal) -> None:
+    """Raise Damaged where a segment of the spool is gone that comes after a cycle: not all of them can be kept."""
+    for _, one in journal.between(mark.last_slice, len(journal)):
+        path = Path(one.path)
+        if path.parent == state.path.absolute() / SPOOL and not path.exists():
+            raise Damaged(f"{path}: is not there any more: segments of synced cycles are kept while they are few bytes")
 
 
 def _check(state: State) -> Journal:

@@ -258,6 +258,14 @@ class State:
         last = self.last_mark()
         return last.last_slice if last else 0
 
+    def ends(self) -> list[int]:
+        """Return the number of the last slice of each cycle that can be gone back to: whose mark is not damaged."""
+        found = []
+        for cycle in self.marks.cycles():
+            with contextlib.suppress(Damaged):
+                found.append(self.marks.read(cycle).last_slice)
+        return found
+
     def compactable(self) -> int:
         """Return how many slices no kept cycle can need again: it can be gone back to the first one, not before it.
 

@@ -84,7 +84,7 @@ class BinlogSource(CapturedSource):
     def open(self, opening: Opening) -> Feed:
         """Open the spool. Raises EnvironmentFault where segments are gone."""
         at, listing = Captures(self.location, self._server), self.listing(opening.recipe.read.path)
-        return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing)
+        return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing, self.location.spool_bytes)
 
     def _log(self) -> ServerLog | None:
         """Return how far the log is after what is durable here; None before the first start. Raises IntegratorError.

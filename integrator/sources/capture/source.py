@@ -20,7 +20,7 @@ from integrator.sources.capture.thread import Capture
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.location import check_table
 from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
-from integrator.sources.spooled import Spooled
+from integrator.sources.spooled import Kept, Spooled
 
 _IDLE = frozenset({"debezium", "time_zone", "timestamp_column"})
 """Keys of locations that are for records of others."""
@@ -128,10 +128,11 @@ def check_location(location: DatabaseLocation, tables: Sequence[Table], report: 
         report(key, "does nothing where changes are captured: leave it out")
 
 
-def feed_of(opening: Opening, capture: Callable[[Spool], Capture], listing: Segments) -> Feed:
+def feed_of(opening: Opening, capture: Callable[[Spool], Capture], listing: Segments, spool_bytes: int) -> Feed:
     """Open the spool, and what captures into it. Raises EnvironmentFault where segments are gone."""
     spool = Spool(Path(opening.recipe.read.path), framing=FRAMES)
-    feed = CaptureFeed(spool, capture(spool), opening.journal_path, opening.kept_cycles)
+    kept = Kept(opening.kept_cycles, spool_bytes, opening.ends)
+    feed = CaptureFeed(spool, capture(spool), opening.journal_path, kept)
     try:
         opening.journal.begin_with(listing.slices(), number_of)
     except IntegratorError:

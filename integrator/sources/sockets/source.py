@@ -22,7 +22,7 @@ from integrator.sources.sockets.endpoint import endpoint_of, is_loopback, limits
 from integrator.sources.sockets.line_gate import line_gate_of
 from integrator.sources.sockets.receiver import Receiver
 from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
-from integrator.sources.spooled import Spooled
+from integrator.sources.spooled import Kept, Spooled
 
 _TIMEOUT_S = 5.0
 
@@ -82,7 +82,8 @@ class Socket(FixedSchemas):
         gate = line_gate_of(DIALECTS[read.dialect], reading_of(opening.recipe))
         spool = Spool(Path(read.path), gate.waits)
         receiver = Receiver(endpoint_of(self.location), spool, limits_of(self.location), opening.channel, gate)
-        feed = Spooled(spool, receiver, opening.journal_path, opening.kept_cycles)
+        kept = Kept(opening.kept_cycles, self.location.spool_bytes, opening.ends)
+        feed = Spooled(spool, receiver, opening.journal_path, kept)
         try:
             opening.journal.begin_with(segments(read.path).slices(), number_of)
         except IntegratorError:
