@@ -15,7 +15,7 @@ from integrator.deliver.kafka.cycle_records import committed
 from integrator.run.state import shards
 from tests.conftest import DATA
 from tests.faults.cluster_campaign import SETTINGS, Sent
-from tests.parts import channels, kafka_io, rebuild
+from tests.parts import channels, kafka_io, postgres, rebuild
 from tests.parts.brokers import free_port
 from tests.parts.daemon import Daemon
 from tests.parts.spark_cluster import SparkCluster, family_of, send
@@ -55,6 +55,39 @@ def test_the_recorded_changes_go_through_a_cluster(cluster, broker, tmp_path, na
         for table in channels.SHOP_TABLES
     }
     assert rebuild.comparable(rebuild.rebuild(payloads)) == rebuild.comparable(rebuild.oracle(DATA / "final"))
+
+
+@pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False))
+def test_a_database_is_captured_where_executors_read_the_spool(cluster, broker, tmp_path, name):
+    """Rows that are there, and changes; executors are other processes, which know the spool by its path alone."""
+    with postgres.cluster() as server:
+        server.psql("create table t(k int primary key, v text)")
+        server.psql("insert into t select g, 'row ' || g from generate_series(1, 20000) g")
+        channel = tmp_path / "c.yaml"
+        topic = f"{{hvr_tbl_name}}{name}"
+        channel.write_text(
+            f"""
+channel: {name}
+state: {tmp_path}/state
+locations:
+  src: {{class: postgres, address: "{server.dsn}"}}
+  kaf: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], Kafka_Default_Topic: "{topic}", Create_Topics: {{Partitions: 1, Replication_Factor: 1}}}}
+actions:
+  - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
+  - {{action: ColumnProperties, Name: op, Extra: true, Datatype: integer, IntegrateExpression: "{{hvr_op}}"}}
+  - {{action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, Length: 45, TimeKey: true, IntegrateExpression: "{{hvr_integ_seq}}"}}
+"""
+        )
+        daemon = Daemon(channel, submit=True, master=cluster.master, spark=SETTINGS)
+        daemon.wait_for_rows(20_000)
+        server.psql("update t set v = 'other' where k <= 100; delete from t where k > 19000")
+        daemon.wait_for_rows(21_100)
+        assert daemon.terminate() == 0, daemon.lines[-20:]
+    rows = [json.loads(one.value) for one in kafka_io.read_all(broker.servers, [f"t{name}"])]
+    assert [(row["op"], row["k"]) for row in rows[:20_000]] == [(1, key) for key in range(1, 20_001)]
+    assert [(row["op"], row["k"]) for row in rows[20_000:]] == [
+        *((2, key) for key in range(1, 101)), *((0, key) for key in range(19_001, 20_001))
+    ]  # fmt: skip
 
 
 class Submitted(Daemon):
