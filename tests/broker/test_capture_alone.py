@@ -314,6 +314,21 @@ def test_rows_that_are_deleted_before_a_broken_snapshot_is_read_again(database, 
     assert rebuilt(lines)["a"] == rows(database, "a")
 
 
+def test_a_pooler_that_does_not_hand_on_our_settings_is_refused(server, database, name, monkeypatch):
+    """As PgBouncer with `ignore_startup_parameters = options`: values would be written in the database's own styles."""
+    database(f"alter database {name} set timezone = 'Asia/Tokyo'")
+    real = psycopg2.connect
+
+    def pooled(**given):
+        return real(**{word: value for word, value in given.items() if word != "options"})
+
+    monkeypatch.setattr(psycopg2, "connect", pooled)
+    with pytest.raises(
+        EnvironmentFault, match=r"not have our settings \(TimeZone\), .* a connection pooler is in between"
+    ):
+        Server(server.address(name), "test").session()
+
+
 PUBLICATIONS = [
     ("for table a with (publish = 'insert')", "does not publish all changes; .* set \\(publish = 'insert, update"),
     (

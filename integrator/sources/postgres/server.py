@@ -26,6 +26,8 @@ _SETTINGS = {
     "lock_timeout": "0",
 }
 """By which values are written as text: the same in the stream and in COPY, whatever a user or database sets."""
+_REPORTED = ("client_encoding", "DateStyle", "IntervalStyle", "TimeZone")
+"""Those of them that a server reports to clients (https://www.postgresql.org/docs/current/libpq-status.html)."""
 _CONNECT_S = 10
 _DEAD = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 """By which the system finds that the other end of a connection is gone: within a minute, instead of two hours."""
@@ -106,7 +108,17 @@ class Server:
         own = psycopg2.extensions.parse_dsn(self._address)
         options = " ".join((own.get("options", ""), *(f"-c {name}={value}" for name, value in _SETTINGS.items())))
         given = {"application_name": self._application, "connect_timeout": _CONNECT_S, **_DEAD, **own}
-        return psycopg2.connect(**{**given, "options": options}, **more)
+        connection = psycopg2.connect(**{**given, "options": options}, **more)
+        lost = [
+            one for one in _REPORTED if not connection.info.parameter_status(one).startswith(_SETTINGS[one.lower()])
+        ]
+        if lost:
+            connection.close()
+            raise EnvironmentFault(
+                f"{self.shown}: the session does not have our settings ({', '.join(lost)}), so that values would be "
+                "written otherwise: a connection pooler is in between; give the address of the server itself"
+            )
+        return connection
 
 
 class Session:
