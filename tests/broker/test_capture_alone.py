@@ -216,6 +216,38 @@ def test_a_snapshot_that_is_not_wanted(database, spooled):
     assert [line["new"]["k"] for _, line in spooled.lines() if line["action"] == "I"] == ["2"]
 
 
+def test_a_table_that_is_new_does_not_hold_up_the_others(server, database, name, tmp_path, monkeypatch):
+    """A place for its rows is after all transactions that are open: the log goes on meanwhile."""
+    monkeypatch.setattr(snapshot, "_LATER_S", 0.3)
+    monkeypatch.setattr(streams, "_TABLES_S", 0.5)
+    database("create table a(k int primary key, v text)")
+    spooled = Spooled(server, tmp_path / "spool", name)
+    spool = Spool(spooled.directory, framing=FRAMES)
+    capture = spooled.capture(spool)
+
+    def inserted(table):
+        return [line["new"]["k"] for _, line in spooled.lines() if line["action"] == "I" and line["table"] == table]
+
+    with psycopg2.connect(server.address(name)) as connection, connection.cursor() as cursor, capture_logs() as logs:
+        capture.start()
+        until(lambda: any(one["event"] == "capture begins" for one in logs))
+        cursor.execute("insert into a values (1, 'open')")
+        database("create table b(k int primary key, v text); insert into b values (1, 'there')")
+        until(lambda: any("wait for open transactions" in one["event"] for one in logs))
+        for key in range(2, 5):
+            database(f"insert into a values ({key}, 'x'); update b set v = 'of {key}'")
+            until(lambda key=key: str(key) in inserted("a"))
+        assert inserted("b") == []
+        connection.commit()
+        until(lambda: inserted("b") == ["1"])
+        database("insert into b values (2, 'after')")
+        until(lambda: inserted("b") == ["1", "2"])
+    capture.close()
+    spool.close()
+    assert sorted(inserted("a")) == ["1", "2", "3", "4"]
+    assert rebuilt(list(spooled.lines()))["b"] == rows(database, "b")
+
+
 def test_rows_alone(database, spooled, server):
     """No slot and no publication is made; tables that no log could be read of are read, too."""
     database("create table a(k int primary key, v text); insert into a values (1, 'there')")

@@ -21,6 +21,7 @@ from integrator.sources.binlog.events import place_of, place_text
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log
+from integrator.sources.capture.first_rows import NotYet
 
 _FRAME_BYTES = 1024 * 1024
 _BEGIN = "start transaction with consistent snapshot"
@@ -115,17 +116,27 @@ def _copied(table: Captured, rows: list[bytes]) -> bytes:
 
 
 class SnapshotPoints:
-    """Places in the log at which snapshots begin."""
+    """Places in the log at which snapshots begin.
+
+    until_named: transactions are open that began before the log has the names of columns. waits: whether the log may
+    wait for transactions, where tables come later.
+    """
 
     def __init__(self, server: Server, location: BinlogLocation, numbers: Mapping[str, int], log: Any) -> None:
         self._server, self._location, self._numbers, self._log = server, location, numbers, log
-        self.waits = False
+        self.until_named = self.waits = False
 
     def first(self) -> Point:
         """Return a place. Raises SourceAway, EnvironmentFault."""
-        if self.waits:
+        if self.until_named:
             self._wait()
-        return self.later()
+        return self._awaited()
+
+    def _awaited(self) -> Point:
+        try:
+            return self._point()
+        except NotYet as reason:
+            raise SourceAway(str(reason)) from None
 
     def _wait(self) -> None:
         """Wait for transactions to end that began before the log has the names of columns."""
@@ -136,7 +147,10 @@ class SnapshotPoints:
                 time.sleep(_LOOK_S)
 
     def later(self) -> Point:
-        """Return a place. Raises as `first`."""
+        """Return a place. Raises as `first`, and NotYet."""
+        return self._awaited() if self.waits else self._point()
+
+    def _point(self) -> Point:
         session = self._server.session()
         try:
             session.run("set session transaction isolation level repeatable read")
@@ -201,13 +215,13 @@ def _lock_all(locking: Session, before: IntegratorError) -> None:
     try:
         locking.run("flush tables with read lock")
     except SourceAway as error:
-        raise SourceAway(
+        raise NotYet(
             f"{error}, within {_LOCK_S} s: the rows that tables have are read once nobody has them locked for so long; "
             f"before: {before}"
         ) from None
     except EnvironmentFault as error:
         if isinstance(before, SourceAway):
-            raise before from None
+            raise NotYet(str(before)) from None
         raise EnvironmentFault(
             f"{before}; {error}: to read the rows that tables have, grant lock tables on the tables, or reload on *.*, "
             "to our user; or declare `snapshot: never`"

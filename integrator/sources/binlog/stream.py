@@ -149,7 +149,7 @@ class Stream(SpoolingStream):
         _check_same(session, record, system, base)
         known = Record(system, base, "") if record is None or record.creating else record
         points = SnapshotPoints(self._server, self._location, known.numbers, self._log)
-        points.waits = waits
+        points.until_named, points.waits = waits, self._until_now
         are_wanted = self._location.snapshot != "never"
         rows = self._rows = FirstRows(points, known, self._spool.path, self._intake, self._log, are_wanted=are_wanted)
         tables = self._of_tables = Tables(session, self._location, rows, self._intake, self._log)

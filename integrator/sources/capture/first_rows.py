@@ -47,6 +47,10 @@ class Point(Protocol):
         """End the session."""
 
 
+class NotYet(Exception):
+    """A place cannot be had now without waiting for long, for transactions that are open. Its text says for what."""
+
+
 class Points(Protocol):
     """Makes places of a database's log."""
 
@@ -54,7 +58,7 @@ class Points(Protocol):
         """Return the place at which the capture begins. Raises SourceAway, EnvironmentFault."""
 
     def later(self) -> Point:
-        """Return a place for tables that come later. Raises as `first`."""
+        """Return a place for tables that come later. Raises as `first`, and NotYet."""
 
     def shown(self, lsn: int) -> str:
         """Return a place as the database writes it."""
@@ -72,6 +76,7 @@ class FirstRows:
         (spool / FILE).unlink(missing_ok=True)  # of a process that was killed
         self._point: Point | None = None
         self._due: list[Captured] = []
+        self._postponed = set[str]()
 
     @property
     def place(self) -> int | None:
@@ -102,7 +107,8 @@ class FirstRows:
     def look_for(self, tables: Sequence[Captured], least: int = 0) -> bool:
         """Have the rows of tables that came since be due, at a place from which their changes are read, too.
 
-        Return whether that is done; the place must not be before `least`, up to where the log was read.
+        Return False where that is to be tried again at once: the place must not be before `least`, up to where the log
+        was read. Where no place can be had without waiting, they are due another time.
         """
         new = due(tables, self.record.read)
         if not new or self._point is not None:
@@ -110,11 +116,18 @@ class FirstRows:
         if not self._are_wanted:
             self.note_read(new)
             return True
-        point = self._points.later()
+        names = [one.name for one in new]
+        try:
+            point = self._points.later()
+        except NotYet as reason:
+            if not self._postponed.issuperset(names):
+                self._log.warning("tables are new, and wait for open transactions", tables=names, reason=str(reason))
+            self._postponed.update(names)
+            return True
         if point.lsn < least:
             point.close()
             return False
-        self._log.info("tables are new", tables=[one.name for one in new])
+        self._log.info("tables are new", tables=names)
         self._point = point
         self._due = list(point.tables({one.name for one in new}))
         return True

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg2.errors
 import structlog
 
 from integrator.channel.databases import PostgresLocation
+from integrator.sources.capture.first_rows import NotYet
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.server import Server, Session, lsn_of, lsn_text, quoted
 from integrator.sources.postgres.slot import Names
 from integrator.tables.postgres_catalogue import literal
 
 _FRAME_BYTES = 1024 * 1024
+_LATER_S = 2.0
+"""For so long the log waits for open transactions where a table is new; then it goes on, and that is tried again."""
 
 
 class Point:
@@ -47,10 +53,14 @@ class Point:
 
 
 class SlotPoints:
-    """Places in the log at which replication slots are created: after all transactions that are open have ended."""
+    """Places in the log at which replication slots are created: after all transactions that are open have ended.
 
-    def __init__(self, server: Server, location: PostgresLocation, names: Names) -> None:
+    waits: whether the log may wait for their end, where tables come later.
+    """
+
+    def __init__(self, server: Server, location: PostgresLocation, names: Names, *, waits: bool) -> None:
         self._server, self._location, self._slot, self._failover = server, location, names.slot, names.failover
+        self._waits = waits
 
     def first(self) -> Point:
         """Create the slot; return its place. Raises SourceAway, EnvironmentFault."""
@@ -58,17 +68,19 @@ class SlotPoints:
         return self._create(self._slot, options=" (FAILOVER)" if self._failover else "")
 
     def later(self) -> Point:
-        """Return the place of a slot that is gone with the connection. Raises as `first`."""
-        return self._create(f"{self._slot[:50]}_snapshot", lasting=" TEMPORARY")
+        """Return the place of a slot that is gone with the connection. Raises as `first`, and NotYet."""
+        return self._create(
+            f"{self._slot[:50]}_snapshot", lasting=" TEMPORARY", most_s=None if self._waits else _LATER_S
+        )
 
     def shown(self, lsn: int) -> str:
         """Return a place as PostgreSQL writes it."""
         return lsn_text(lsn)
 
-    def _create(self, name: str, lasting: str = "", options: str = "") -> Point:
+    def _create(self, name: str, lasting: str = "", options: str = "", most_s: float | None = None) -> Point:
         connection = self._server.replication()
         try:
-            with self._server.asked():
+            with self._server.asked(), _at_most(most_s, connection):
                 cursor: Any = connection.cursor()
                 cursor.execute(f"CREATE_REPLICATION_SLOT {quoted(name)}{lasting} LOGICAL pgoutput{options}")
                 _, lsn, snapshot, _ = cursor.fetchone()
@@ -76,6 +88,23 @@ class SlotPoints:
             return Point(lsn_of(lsn), session, self._location)
         finally:
             connection.close()  # the slot stays, if it is not temporary; the snapshot is the session's now
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float | None, connection: Any) -> Iterator[None]:
+    """Cancel what a connection does after so many seconds. Raises NotYet."""
+    if seconds is None:
+        yield
+        return
+    canceling = threading.Timer(seconds, connection.cancel)
+    canceling.start()
+    try:
+        yield
+    except psycopg2.errors.QueryCanceled:
+        raise NotYet(f"some were open for {seconds:.0f} s") from None
+    finally:
+        canceling.cancel()
+        canceling.join()
 
 
 class ReadPoints:
