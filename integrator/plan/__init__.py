@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from integrator.channel import kafka_access
 from integrator.channel import load as loading
@@ -27,6 +28,7 @@ from integrator.channel.actions import Integrate
 from integrator.channel.load import RunOptions
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
+from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Messages, Read, Recipe, Send, TransactionTopic
 from integrator.decode.dialects import CHOSEN
@@ -60,7 +62,7 @@ from integrator.schema import Table
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
-__all__ = ["Plan", "build", "learned", "replan"]
+__all__ = ["Plan", "as_kept", "build", "learned", "replan"]
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
@@ -88,8 +90,12 @@ def build(
         definitions = dataclasses.replace(definitions, tables=defined)
     origin = Origin(channel, changes, definitions, loaded.source, timezone, refreshing)
     check_environment(problems)
-    came = adding.read(channel.place) if adds_columns(channel) else {}
-    return _build_plan(origin, came, problems, client)
+    return _build_plan(origin, _came(channel), problems, client)
+
+
+def _came(channel: Channel) -> adding.Added:
+    """Return the columns that came while the channel ran."""
+    return adding.read(channel.place) if adds_columns(channel) else {}
 
 
 def replan(plan: Plan, came: adding.Added) -> Plan:
@@ -98,6 +104,22 @@ def replan(plan: Plan, came: adding.Added) -> Plan:
     Raises ConfigurationError where they do not go together with the channel.
     """
     return _build_plan(plan.origin, came, Problems(plan.origin.file), lambda _: ())
+
+
+def as_kept(plan: Plan) -> Plan:
+    """Make a plan again, with the definitions that the channel's state keeps, and nothing that its source has now.
+
+    Raises ConfigurationError as `replan`, and EnvironmentFault for a state that is damaged.
+    """
+    channel, origin = plan.origin.channel, plan.origin
+    if channel.tables:
+        return plan
+    found = {name: one.known_in(Path(channel.place)) for name, one in origin.changes.items()}
+    changes = {name: one.defines(asks=False) or one for name, one in found.items()}
+    tables = [table for one in changes.values() for table in one.tables()]
+    definitions = dataclasses.replace(origin.definitions, tables=tables)
+    origin = dataclasses.replace(origin, changes=changes, definitions=definitions)
+    return replan(dataclasses.replace(plan, origin=origin), _came(channel))
 
 
 def learned(plan: Plan, found: SchemasFound, came: adding.Added) -> Plan:

@@ -23,7 +23,7 @@ from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
-from integrator.run.replanning import registered, replanned
+from integrator.run.replanning import as_begun, registered, replanned
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.seen import progress
@@ -66,11 +66,14 @@ class Job:
 
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
-        source, channel = self.plan.changes, self.plan.channel
-        source.prepare(self.plan.recipe.read.path)
+        channel = self.plan.channel
+        self.plan.changes.prepare(self.plan.recipe.read.path)
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
         journal = consistency.check(self.state)
+        if self.state.is_in_cycle:
+            self.plan = as_begun(self.plan)
+        source = self.plan.changes
         there = self._listing().slices(journal.ends, Limit(most=1))
         kept = KEPT_CYCLES, self.state.ends()
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, *kept))

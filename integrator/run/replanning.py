@@ -10,7 +10,7 @@ from integrator import registration
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
 from integrator.errors import ColumnsFound, DataError, Found, SchemasFound, TopicsFound
-from integrator.plan import Plan, learned, replan
+from integrator.plan import Plan, as_kept, learned, replan
 from integrator.run.state.directory import State
 from integrator.tables import discovered_columns
 
@@ -26,6 +26,14 @@ def registered(plan: Plan, state: State) -> Plan:
     if created:
         structlog.get_logger().info("topics created", channel=plan.channel, topics=created)
     return dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
+
+
+def as_begun(plan: Plan) -> Plan:
+    """Return the plan by which the cycle was begun that is not synced: a part of it may be committed, and is the same.
+
+    What tables have become since is found when their records are read. Raises IntegratorError.
+    """
+    return dataclasses.replace(as_kept(plan), state=plan.state)
 
 
 def replanned(plan: Plan, state: State, found: Found) -> Plan:

@@ -127,7 +127,7 @@ class FixedSchemas:
         """Return the source itself."""
         return self
 
-    def defines(self, *topics: str) -> None:
+    def defines(self, *topics: str, asks: bool = True) -> None:
         """Return that it defines no tables."""
 
     def tables(self) -> Sequence[Table]:
@@ -199,8 +199,8 @@ class Source(Protocol):
     def known_in(self, state: Path) -> Source:
         """Return the source with what the channel's state directory keeps of its schemas. Raises EnvironmentFault."""
 
-    def defines(self, *topics: str) -> Source | None:
-        """Return the source with the definitions of its tables, asked of it where they are not known.
+    def defines(self, *topics: str, asks: bool = True) -> Source | None:
+        """Return the source with the definitions of its tables as they are now, or, unasked, as they are known.
 
         topics: those that are there for certain. None where it has none: they are in files. Raises IntegratorError
         where it cannot be asked.

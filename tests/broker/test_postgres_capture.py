@@ -11,6 +11,7 @@ import pytest
 
 from integrator import plan
 from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.run.state.directory import State
 from tests.parts import kafka_io, postgres
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import until
@@ -20,6 +21,14 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False)),
 ]
+
+
+class Crash(Exception):
+    pass
+
+
+def crash(*_args):
+    raise Crash
 
 
 ROWS = [
@@ -110,6 +119,28 @@ def test_rows_that_are_there_and_changes_that_follow(database, broker, channel, 
         (1, 1001), (2, 1), (0, 2), (3, 4), (2, 4000), (5, None),
     ]  # fmt: skip
     assert [row["seq"] for row in rows] == sorted({row["seq"] for row in rows})
+
+
+@pytest.mark.parametrize("change", ["alter table t add column w int default 7", "create table late(k int primary key)"])
+def test_i8_a_cycle_that_was_committed_and_not_synced_is_sent_as_it_was_begun(
+    change, database, broker, channel, integrate_once, name, monkeypatch
+):
+    """Whatever the catalogue has become meanwhile: its definitions are those of when the cycle was begun."""
+    database.run("create table t(k int primary key, v text); insert into t values (1, 'there')")
+    path = channel()
+    path.write_text(f"{path.read_text()}delivery: exactly_once\n")
+    integrate_once(path)
+    database.run("insert into t values (2, 'committed')")
+    with monkeypatch.context() as patched:
+        patched.setattr(State, "mark", crash)
+        with pytest.raises(Crash):
+            integrate_once(path)
+    database.run(f"{change}; insert into t values (3, 'after')")
+    integrate_once(path)
+    integrate_once(path)
+    [(_, rows)] = rows_of(broker, f"{name}.t").items()
+    assert [row["k"] for row in rows] == [1, 2, 3]
+    assert ("w" in rows[2]) == ("column" in change)
 
 
 def test_what_is_not_sent_is_shown_where_it_is_asked_for(database, channel, integrate_once):

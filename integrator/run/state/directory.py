@@ -46,6 +46,7 @@ from integrator.durable import Damaged
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command, shown
 from integrator.run.state import mounts
 from integrator.run.state.marks import CycleMark, CycleMarks
+from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.sync import Cycle
 from integrator.sources.journal.digests import Beginning
 from integrator.tables.discovered_columns import Added
@@ -252,6 +253,12 @@ class State:
         """Return the mark of the last synced cycle; None before the first. Raises Damaged."""
         cycles = self.marks.cycles()
         return self.marks.read(cycles[-1]) if cycles else None
+
+    @property
+    def is_in_cycle(self) -> bool:
+        """Whether a cycle is begun, and not synced."""
+        begun = SparkCheckpoint(Path(self.spark_checkpoint)).begun()
+        return bool(begun) and not self.marks.has(begun[-1])
 
     def last_slice(self) -> int:
         """Return the number of the last file that is in a synced cycle; 0 before the first. Raises Damaged."""

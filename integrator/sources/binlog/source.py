@@ -36,13 +36,13 @@ class BinlogSource(CapturedSource):
     def _server(self) -> Server:
         return Server(self.location.address)
 
-    def defines(self, *topics: str) -> BinlogSource:
-        """Return the source with the definitions that the server's catalogue has now.
+    def defines(self, *topics: str, asks: bool = True) -> BinlogSource:
+        """Return the source with the definitions that the server's catalogue has now, or, unasked, with those known.
 
         topics: the tables whose changes are read now. Where the server does not answer, and none is given, it has those
         that are known, if any are. Raises IntegratorError.
         """
-        if self._server.problem:  # which `check` reports, with all other problems
+        if not asks or self._server.problem:  # which `check` reports, with all other problems
             return self
         try:
             with self._server.session() as session:

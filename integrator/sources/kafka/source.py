@@ -81,20 +81,23 @@ class Topics:
         """Return the source with the schemas that its state directory keeps. Raises EnvironmentFault."""
         return replace(self, known=schemas.read(state))
 
-    def defines(self, *topics: str) -> Topics:
-        """Return the source with the schemas of all topics that are there now. Raises IntegratorError.
+    def defines(self, *topics: str, asks: bool = True) -> Topics:
+        """Return the source with the schemas of all topics that are there now, or, unasked, with those known.
+
+        Raises IntegratorError.
 
         topics: those whose records are read now: what their schemas do not define, nothing defines. Where brokers or
         registry do not answer, and no topic is given, it has those that are known, if any are.
         """
+        known = self.known
         try:
-            with faults.explained(lambda: self.properties["bootstrap.servers"]):
-                there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
-            known = self.with_topics(there).known
+            if asks:
+                with faults.explained(lambda: self.properties["bootstrap.servers"]):
+                    there = [name for name, topic in self.listing("").found(topics).items() if topic is not None]
+                known = self.with_topics(there).known
         except SourceAway:
             if topics or not self.known.topics:
                 raise
-            known = self.known
         return replace(self, known=known, defining=frozenset((*(self.defining or ()), *known.topics, *topics)))
 
     def with_topics(self, topics: Sequence[str]) -> Topics:

@@ -32,13 +32,13 @@ class Postgres(CapturedSource):
         """What the publication and the slot are called."""
         return slot.names_of(self.location, self.channel)
 
-    def defines(self, *topics: str) -> Postgres:
-        """Return the source with the definitions that the database's catalogue has now.
+    def defines(self, *topics: str, asks: bool = True) -> Postgres:
+        """Return the source with the definitions that the database's catalogue has now, or, unasked, with those known.
 
         topics: the tables whose changes are read now. Where the database does not answer, and none is given, it has
         those that are known, if any are. Raises IntegratorError.
         """
-        if not self._server.is_address:  # which `check` reports, with all other problems
+        if not asks or not self._server.is_address:  # which `check` reports, with all other problems
             return self
         try:
             with self._server.session() as session:
