@@ -30,7 +30,7 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Show the last synced cycles of a channel, go back to one, or write or read a backup of the progress."""
     from integrator.cli import as_json, show
-    from integrator.monitor.backlog import backlog_of
+    from integrator.monitor.backlog import Lag, backlog_of
     from integrator.names.numbers import are, counted
     from integrator.refresh.ledger import Ledger
     from integrator.run.seen import failure
@@ -63,13 +63,19 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if restored is not None:
         made_of = backup.restore(kept, found.channel, restored, replace=replace)
         console.print(f"channel {found.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}")
-    lag = backlog_of(plan_of(context, channel, None, None)).read() if connect else None
+
+    def lag() -> Lag | None:
+        return backlog_of(plan_of(context, channel, None, None)).read() if connect else None
+
     if as_object:
-        typer.echo(as_json.state(found.channel, kept, failure.read(kept.path), rewind.history(kept)[-cycles:], lag))
+        there = lag()
+        typer.echo(as_json.state(found.channel, kept, failure.read(kept.path), rewind.history(kept)[-cycles:], there))
         return
-    for line in (*show.standing(kept, failure.read(kept.path), Ledger(kept.path)), *show.lag(lag)):
-        console.print(line, highlight=False, markup=False)
+    for line in show.standing(kept, failure.read(kept.path), Ledger(kept.path)):
+        console.print(line)
     show.state(rewind.history(kept)[-cycles:], console)
+    for line in show.lag(lag()):  # last: it may fail, where what it asks is away
+        console.print(line, highlight=False, markup=False)
 
 
 def suspend(

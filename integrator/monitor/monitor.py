@@ -151,6 +151,7 @@ def _status(name: str, seen: ChannelStatus) -> dict[str, Any]:
         },
         "skipped": dict(seen.skipped),
         "coerced": dict(seen.coerced),
+        "notes": [seen.plan.secrets.mask(note) for note in seen.plan.notes],
         "failure": None if seen.failure is None else _failure(seen.failure),
     }
 

@@ -131,7 +131,8 @@ def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) ->
         f'{_failure(one["failure"], now)}<div class="numbers">{cells}</div><div class="plots">'
         f"{plot('rows/s, last hour', rates, joined=True)}{plot('latency in s, last hour', latencies, joined=False)}"
         f"</div>{_reasons(name, 'skipped rows', one['skipped'])}{_reasons(name, 'coerced values', one['coerced'])}"
-        f"{_topics(name, one['topics'])}{_partitions(name, one['lag_records'])}</section>"
+        f"{_topics(name, one['topics'])}{_partitions(name, one['lag_records'])}"
+        f"{_notes(name, one['notes'])}</section>"
     )
 
 
@@ -186,6 +187,17 @@ def _partitions(channel: str, lag: dict[str, int]) -> str:
         f'<details id="{channel} partitions"><summary>{counted(len(lag), "partition")}: '
         f'{counted(sum(lag.values()), "record")} not synced</summary><div class="rows"><table><tr><th>partition</th>'
         f"<th>records</th></tr>{rows}</table></div></details>"
+    )
+
+
+def _notes(channel: str, notes: Sequence[str]) -> str:
+    """Return what `check` remarks of the channel, such as tables that are not captured, and why."""
+    if not notes:
+        return ""
+    rows = "".join(f"<tr><td>{escape(note)}</td></tr>" for note in notes)
+    return (
+        f'<details id="{channel} notes"><summary>{counted(len(notes), "note")} on the channel</summary>'
+        f'<div class="rows"><table>{rows}</table></div></details>'
     )
 
 

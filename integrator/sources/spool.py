@@ -76,9 +76,14 @@ def number_of(path: str) -> int:
     return int(path.rpartition("/")[2].partition(".")[0])
 
 
+def is_segment(name: str) -> bool:
+    """Return whether a file's name is one of a sealed segment."""
+    return _SEALED.fullmatch(name) is not None
+
+
 def sealed_in(directory: Path) -> list[Path]:
     """Return the sealed segments in the directory of a spool, in order."""
-    return sorted(path for path in directory.glob("[0-9]*") if _SEALED.fullmatch(path.name))
+    return sorted(path for path in directory.glob("[0-9]*") if is_segment(path.name))
 
 
 @dataclass(frozen=True)
@@ -215,7 +220,7 @@ class Spool:
             for name in names:
                 if not name.startswith(last):  # it says which number is next
                     (self.path / name).unlink(missing_ok=True)
-                self._kept.pop(name, None)
+                    self._kept.pop(name, None)
 
     def close(self) -> None:
         """Close the files; what is not sealed, the next one that opens the spool seals."""

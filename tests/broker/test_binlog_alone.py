@@ -22,7 +22,7 @@ from integrator.sources.binlog.source import BinlogSource
 from integrator.sources.capture import progress
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.first_rows import FirstRows
-from integrator.sources.capture.frames import FRAMES
+from integrator.sources.capture.frames import FRAMES, standing_in
 from integrator.sources.spool import SPOOL, Spool, Writer, sealed_in
 from tests.parts import mariadb, mysql
 from tests.parts.spooled import Crash, fragile, lines_in, rebuilt, transactions
@@ -986,3 +986,28 @@ def test_a_table_that_is_new_does_not_hold_up_the_others(server, database, spool
     spool.close()
     assert inserted("a") == ["1", "3", "2"]
     database(f"drop user {name}@'%'")
+
+
+@pytest.mark.parametrize("then", ["initial", "never", "only"])
+def test_changes_after_rows_alone_that_were_broken_off(then, database, spooled, monkeypatch):
+    """A transaction without an end would be one that does not come to its end, and changes would be gone."""
+
+    def crash(_stream):
+        raise Crash
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shared, "SEGMENT_BYTES", 100)
+        patched.setattr(snapshot, "_FRAME_BYTES", 1000)
+        patched.setattr(streams.TableRows, "_alive", crash)
+        database("create table a(k int primary key, v text)")
+        database("insert into a values " + ", ".join(f"({key}, 'a row that is there')" for key in range(300)))
+        with pytest.raises(Crash):
+            spooled.catch_up(snapshot="only")
+    spooled.catch_up(snapshot=then)
+    database("insert into a values (1000, 'new')")
+    spooled.catch_up(snapshot=then)
+    lines = list(spooled.lines())
+    positions = [position for position, _ in lines]
+    assert positions == sorted(set(positions))
+    assert not standing_in(spooled.directory).is_open
+    assert (lines[-1][1].get("new", {}).get("k") == "1000") == (then != "only")

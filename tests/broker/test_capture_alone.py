@@ -16,8 +16,9 @@ from structlog.testing import capture_logs
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture import stream as shared
-from integrator.sources.capture.frames import FRAMES
-from integrator.sources.postgres import answers, snapshot
+from integrator.sources.capture.frames import FRAMES, standing_in
+from integrator.sources.postgres import answers
+from integrator.sources.postgres import snapshot as snapshots
 from integrator.sources.postgres import stream as streams
 from integrator.sources.postgres.server import Server, lsn_of
 from integrator.sources.postgres.slot import Names
@@ -29,6 +30,10 @@ from tests.parts.spooled import Crash, fragile, lines_in, rebuilt, transactions
 from tests.parts.waiting import until
 
 pytestmark = pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False))
+
+
+def crash(*_args):
+    raise Crash
 
 
 @pytest.fixture(scope="module", params=["of this machine", "of PyPI"])
@@ -44,12 +49,15 @@ class Spooled:
 
     def __init__(self, server, directory, name):
         self.address, self.directory, self.names = server.address(name), directory, Names(f"p_{name}", f"s_{name}")
+        self._server = server
 
     def capture(self, spool, **more):
         location = PostgresLocation(**{"class": "postgres", "address": self.address, **more})
         return streams.Captures(location, Server(self.address, "test"), self.names).capture(spool, "test")
 
     def catch_up(self, **more):
+        active = f"select count(*) from pg_replication_slots where slot_name = '{self.names.slot}' and active"
+        until(lambda: self._server.psql(active).strip() == "0")  # the server notices later that a connection is gone
         spool = Spool(self.directory, framing=FRAMES)
         try:
             self.capture(spool, **more).catch_up()
@@ -93,7 +101,7 @@ def test_i9_whatever_is_broken_off_each_change_is_in_the_spool_once(seed, databa
     """A crash before or after a segment is written, sealed, or confirmed; in snapshots, too, whose rows may come again."""
     draw = random.Random(seed)
     monkeypatch.setattr(shared, "SEGMENT_BYTES", 2_000)
-    monkeypatch.setattr(snapshot, "_FRAME_BYTES", 20_000)
+    monkeypatch.setattr(snapshots, "_FRAME_BYTES", 20_000)
     database("create table a(k int primary key, v text); create table b(k int primary key, v text)")
     for table in "ab":
         database(f"insert into {table} select g, repeat('x', g % 50) from generate_series(1, 8000) g")
@@ -218,7 +226,7 @@ def test_a_snapshot_that_is_not_wanted(database, spooled):
 
 def test_a_table_that_is_new_does_not_hold_up_the_others(server, database, name, tmp_path, monkeypatch):
     """A place for its rows is after all transactions that are open: the log goes on meanwhile."""
-    monkeypatch.setattr(snapshot, "_LATER_S", 0.3)
+    monkeypatch.setattr(snapshots, "_LATER_S", 0.3)
     monkeypatch.setattr(streams, "_TABLES_S", 0.5)
     database("create table a(k int primary key, v text)")
     spooled = Spooled(server, tmp_path / "spool", name)
@@ -272,7 +280,7 @@ def test_rows_alone(database, spooled, server):
 
 def test_rows_alone_that_are_broken_off_are_read_on(database, spooled, monkeypatch):
     monkeypatch.setattr(shared, "SEGMENT_BYTES", 100)
-    monkeypatch.setattr(snapshot, "_FRAME_BYTES", 1000)
+    monkeypatch.setattr(snapshots, "_FRAME_BYTES", 1000)
     for table in "abc":
         database(f"create table {table}(k int primary key, v text)")
         database(f"insert into {table} select g, 'row' from generate_series(1, 300) g")
@@ -287,10 +295,49 @@ def test_rows_alone_that_are_broken_off_are_read_on(database, spooled, monkeypat
     with pytest.raises(Crash):
         spooled.catch_up(snapshot="only")
     spooled.catch_up(snapshot="only")
-    counts = Counter(line["table"] for _, line in spooled.lines() if line["action"] == "I")
+    lines = list(spooled.lines())
+    positions = [position for position, _ in lines]
+    assert positions == sorted(set(positions))
+    counts = Counter(line["table"] for _, line in lines if line["action"] == "I")
     assert counts["a"] == 300  # whole before the end, and not read again
     assert 300 < counts["b"] <= 600  # broken off, and read again
     assert counts["c"] == 300
+
+
+@pytest.mark.parametrize("snapshot", ["initial", "never"])
+@pytest.mark.parametrize("dropped", [False, True])
+def test_changes_after_rows_alone_that_were_broken_off(snapshot, dropped, database, spooled, monkeypatch):
+    """A transaction without an end would be one that does not come to its end, and changes would be gone."""
+    with monkeypatch.context() as patched:
+        patched.setattr(shared, "SEGMENT_BYTES", 100)
+        patched.setattr(snapshots, "_FRAME_BYTES", 1000)
+        patched.setattr(streams.TableRows, "_alive", crash)
+        database("create table a(k int primary key, v text)")
+        database("insert into a select g, 'row' from generate_series(1, 300) g")
+        with pytest.raises(Crash):
+            spooled.catch_up(snapshot="only")
+    database("drop table a; create table a(k int primary key, v text)" if dropped else "select 1")
+    spooled.catch_up(snapshot=snapshot)
+    database("insert into a values (1000, 'new')")
+    spooled.catch_up(snapshot=snapshot)
+    lines = list(spooled.lines())
+    positions = [position for position, _ in lines]
+    assert positions == sorted(set(positions))
+    assert lines[-1][1]["new"]["k"] == "1000"
+    assert not standing_in(spooled.directory).is_open
+    if snapshot == "initial":
+        assert rebuilt(lines)["a"].keys() >= rows(database, "a").keys()
+
+
+def test_a_slot_that_is_there_is_not_ours_because_rows_alone_were_read(database, spooled, server):
+    database("create table a(k int primary key, v text); insert into a values (1, 'there')")
+    slot = spooled.names.slot
+    server.psql(f"select pg_create_logical_replication_slot('{slot}', 'pgoutput')", spooled.address.rpartition("/")[2])
+    before = server.psql(f"select restart_lsn from pg_replication_slots where slot_name = '{slot}'")
+    spooled.catch_up(snapshot="only")
+    with pytest.raises(EnvironmentFault, match="the channel's state knows nothing of it"):
+        spooled.catch_up()
+    assert server.psql(f"select restart_lsn from pg_replication_slots where slot_name = '{slot}'") == before
 
 
 def test_a_database_in_another_encoding(server, tmp_path, name):
@@ -325,7 +372,7 @@ def test_a_publication_of_all_tables_has_others_that_are_left_out(snapshot, data
 def test_rows_that_are_deleted_before_a_broken_snapshot_is_read_again(database, spooled, monkeypatch):
     """They were in the spool already: their deletes must follow, though the next reading does not have them."""
     monkeypatch.setattr(shared, "SEGMENT_BYTES", 100)
-    monkeypatch.setattr(snapshot, "_FRAME_BYTES", 1000)
+    monkeypatch.setattr(snapshots, "_FRAME_BYTES", 1000)
     database("create table a(k int primary key, v text); insert into a select g, 'row' from generate_series(1, 1000) g")
     calls = []
 
@@ -346,19 +393,32 @@ def test_rows_that_are_deleted_before_a_broken_snapshot_is_read_again(database, 
     assert rebuilt(lines)["a"] == rows(database, "a")
 
 
-def test_a_pooler_that_does_not_hand_on_our_settings_is_refused(server, database, name, monkeypatch):
+SETTINGS = {"timezone": "Asia/Tokyo", "IntervalStyle": "postgres_verbose", "bytea_output": "escape"}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_pooler_that_does_not_hand_on_our_settings_is_refused(setting, server, database, name, monkeypatch):
     """As PgBouncer with `ignore_startup_parameters = options`: values would be written in the database's own styles."""
-    database(f"alter database {name} set timezone = 'Asia/Tokyo'")
+    database(f"alter database {name} set {setting} = '{SETTINGS[setting]}'")
     real = psycopg2.connect
 
     def pooled(**given):
         return real(**{word: value for word, value in given.items() if word != "options"})
 
+    Server(server.address(name), "test").session().close()
     monkeypatch.setattr(psycopg2, "connect", pooled)
     with pytest.raises(
-        EnvironmentFault, match=r"not have our settings \(TimeZone\), .* a connection pooler is in between"
+        EnvironmentFault, match=rf"(?i)have our settings \({setting}.*a connection pooler is in between"
     ):
         Server(server.address(name), "test").session()
+
+
+def test_variables_of_libpq_are_named_where_they_are_in_the_way(server, name, monkeypatch):
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    Server(f"{server.dsn}?client_encoding=LATIN1", "test").session().close()
+    monkeypatch.setenv("PGTZ", "Europe/Berlin")
+    with pytest.raises(EnvironmentFault, match=r"\(TimeZone\), .* PGTZ in the environment may be why: unset it"):
+        Server(server.dsn, "test").session()
 
 
 PUBLICATIONS = [
@@ -386,13 +446,13 @@ def test_a_publication_that_lacks_changes_is_refused(publication, remedy, server
 
 def test_a_column_that_comes_while_a_snapshot_waits_for_its_place_has_its_values(database, spooled, monkeypatch):
     database("create table a(k int primary key); insert into a values (1)")
-    real = snapshot.SlotPoints.first
+    real = snapshots.SlotPoints.first
 
     def later(self):
         database("alter table a add column v text default 'of all rows'")
         return real(self)
 
-    monkeypatch.setattr(snapshot.SlotPoints, "first", later)
+    monkeypatch.setattr(snapshots.SlotPoints, "first", later)
     spooled.catch_up()
     assert rebuilt(spooled.lines())["a"] == rows(database, "a")
 

@@ -11,6 +11,7 @@ from integrator.engine import binlog
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.binlog import events, rows, server, table_map
 from integrator.sources.binlog.catalogue import wanted
+from integrator.sources.binlog.log import Log
 from integrator.sources.binlog.product import product_of
 from integrator.sources.binlog.source import BinlogSource
 from integrator.sources.binlog.statements import (
@@ -23,9 +24,6 @@ from integrator.sources.binlog.statements import (
     is_of_system,
     meaning_of,
 )
-from integrator.sources.binlog.stream import Captures, Stream
-from integrator.sources.capture.frames import FRAMES
-from integrator.sources.spool import Spool
 
 pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
 
@@ -240,19 +238,15 @@ def test_rows_of_results_are_written_as_copy_does():
     assert binlog.copied_rows(data[:-1], np.array([4, len(data) - 1]), 3, out) == binlog.DAMAGED
 
 
-def test_rows_without_their_map_and_events_that_are_not_known_are_refused(tmp_path):
+def test_rows_without_their_map_and_events_that_are_not_known_are_refused():
     """A row can be of a table that nobody knows, and an event of a newer server: neither is passed over."""
-    location = MariaDbLocation(**{"class": "mariadb", "address": "mariadb://u@h"})
-    spool = Spool(tmp_path, framing=FRAMES)
-    capture = Captures(location, server.Server(location.address)).capture(spool, "test")
-    one = Stream(capture, Captures(location, server.Server(location.address)), spool, 1, until_now=True)
-    one._of_tables = type("Tables", (), {"maps": lambda _self, _number: False})()
+    tables = type("Tables", (), {"maps": lambda _self, _number: False})()
+    log = Log("h:3306", None, None, None, tables)
     with pytest.raises(EnvironmentFault, match="without the map of their table"):
-        one._take(event(23, b"\x1f" + ROW))
+        log.take(event(23, b"\x1f" + ROW))
     with pytest.raises(EnvironmentFault, match="it is of kind 99, which is not read"):
-        one._take(event(99, b""))
-    one._take(events.Event(160, 0, 1, 0, 0, b""))
-    spool.close()
+        log.take(event(99, b""))
+    log.take(events.Event(160, 0, 1, 0, 0, b""))
 
 
 JSON = [

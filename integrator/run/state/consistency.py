@@ -23,7 +23,7 @@ from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES, CycleMark
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.sources.journal.journal import Journal
-from integrator.sources.spool import SPOOL
+from integrator.sources.spool import SPOOL, is_segment
 
 _SPARK_SAYS = re.compile(
     r"(ChecksumException|Checksum error|Incomplete log file|unsupported log version|malformed log file|"
@@ -122,8 +122,8 @@ def _check_whole(state: State, cycle: int, journal: Journal) -> None:
 def _check_spool(state: State, mark: CycleMark, journal: Journal) -> None:
     """Raise Damaged where a segment of the spool is gone that comes after a cycle: not all of them can be kept."""
     for _, one in journal.between(mark.last_slice, len(journal)):
-        path = Path(one.path)
-        if path.parent == state.path.absolute() / SPOOL and not path.exists():
+        path = state.path / SPOOL / Path(one.path).name
+        if Path(one.path).parent.name == SPOOL and is_segment(path.name) and not path.exists():
             raise Damaged(f"{path}: is not there any more: segments of synced cycles are kept while they are few bytes")
 
 

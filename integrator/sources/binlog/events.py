@@ -66,6 +66,11 @@ def place_of(file: str, at: int) -> int:
     return int(number) << _FILE_SHIFT | at << _AT_SHIFT
 
 
+def place_in_no_log(number: int) -> int:
+    """Return a place that is before all of a log; those of larger numbers, up to 2 ** 33, are after it."""
+    return number << _AT_SHIFT
+
+
 def file_and_offset(place: int) -> tuple[int, int]:
     """Return the number of a place's file, and the bytes before it there."""
     return place >> _FILE_SHIFT, (place & ((1 << _FILE_SHIFT) - 1)) >> _AT_SHIFT

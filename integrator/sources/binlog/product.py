@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _SETTINGS = (
     "set session time_zone = '+00:00', sql_mode = '', wait_timeout = 28800, net_write_timeout = 28800, "
-    "net_read_timeout = 3600, lock_wait_timeout = 86400, sql_quote_show_create = 1, "
+    "net_read_timeout = 3600, lock_wait_timeout = 86400, sql_quote_show_create = 1"
 )
 """By which values are written as text, whatever a user or server sets; and a session stays."""
 _WITH_KEYS = ", show_gipk_in_create_table_and_information_schema = ON"
@@ -50,7 +50,7 @@ def product_of(version: str) -> Product:
             name=NAMES["mariadb"],
             version=own,
             least=(10, 5, 0),
-            settings=_SETTINGS + "max_statement_time = 0",
+            settings=_SETTINGS + ", max_statement_time = 0",
             status="show master status",
             before_dump=_BEFORE_DUMP + "@mariadb_slave_capability = 4",  # GTIDs: mariadb.com/kb/en/com_binlog_dump
             monitor="binlog monitor",
@@ -61,7 +61,9 @@ def product_of(version: str) -> Product:
         name=NAMES["mysql"],
         version=own,
         least=(8, 0, 1),
-        settings=_SETTINGS + "max_execution_time = 0" + (_WITH_KEYS if own >= (8, 0, 30) else ""),
+        settings=_SETTINGS
+        + (", max_execution_time = 0" if own >= (5, 7, 8) else "")  # older ones are refused for their version
+        + (_WITH_KEYS if own >= (8, 0, 30) else ""),
         status="show binary log status" if own >= (8, 2, 0) else "show master status",
         before_dump=_BEFORE_DUMP + "@source_heartbeat_period = 1000000000, "
         "@source_binlog_checksum = @@global.binlog_checksum",

@@ -17,7 +17,7 @@ from integrator.channel.databases import BinlogLocation
 from integrator.engine.binlog import copied_rows
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.binlog.catalogue import Captured, found
-from integrator.sources.binlog.events import place_of, place_text
+from integrator.sources.binlog.events import place_in_no_log, place_of, place_text
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log
@@ -185,17 +185,22 @@ class SnapshotPoints:
 
 
 class ReadPoints:
-    """Places at which tables are read, and which no changes follow: nothing is locked, and there may be no log."""
+    """Places at which tables are read, and which no changes follow: nothing is locked, and there may be no log.
 
-    def __init__(self, server: Server, location: BinlogLocation, numbers: Mapping[str, int]) -> None:
-        self._server, self._location, self._numbers = server, location, numbers
+    after: returns a place after those before, where one is not.
+    """
+
+    def __init__(
+        self, server: Server, location: BinlogLocation, numbers: Mapping[str, int], after: Callable[[int], int]
+    ) -> None:
+        self._server, self._location, self._numbers, self._after = server, location, numbers, after
 
     def first(self) -> Point:
         """Return a place. Raises SourceAway, EnvironmentFault."""
         return self.later()
 
     def later(self) -> Point:
-        """Return a place before all of a log: the moment, in tenths of a second. Raises as `first`."""
+        """Return a place before all of a log: the second that it is. Raises as `first`."""
         session = self._server.session()
         try:
             session.run("set session transaction isolation level repeatable read")
@@ -203,7 +208,7 @@ class ReadPoints:
         except BaseException:
             session.close()
             raise
-        return Point(int(time.time() * 10), session, self._location, self._numbers)
+        return Point(self._after(place_in_no_log(int(time.time()))), session, self._location, self._numbers)
 
     def shown(self, lsn: int) -> str:
         """Return a place as people read it."""

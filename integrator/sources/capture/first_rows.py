@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from integrator.decode.encodings.pgoutput import Relation
+from integrator.errors import SourceAway
 from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.record import Record
@@ -96,6 +97,8 @@ class FirstRows:
         record = self.record
         record.write(self._spool)
         point = self._point = self._points.first()
+        if point.lsn <= self._intake.lsn:  # where rows alone were read before, of a server that wrote nothing since
+            raise SourceAway("the place to begin at is not after what was read; it is tried again")
         record.creating, record.confirmed = False, point.lsn
         record.write(self._spool)
         if not self._are_wanted:

@@ -25,6 +25,11 @@ _ALIGNED = 7
 """Records of the log begin at multiples of 8, so that the place before a snapshot's is none of a transaction."""
 
 
+def place_after(lsn: int) -> int:
+    """Return the first place for a snapshot whose rows are after what has the position `lsn`."""
+    return lsn + 2 + _ALIGNED & ~_ALIGNED
+
+
 @dataclass(frozen=True)
 class Standing:
     """Where a stream stands.

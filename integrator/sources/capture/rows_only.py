@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import Captured, FirstRows, Points
+from integrator.sources.capture.frames import place_after
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.stream import SpoolingStream
 
@@ -26,7 +27,7 @@ class RowsOnly(SpoolingStream):
             self._continue_snapshot()
             self._first_rows.look_for(tables)
             self._capture.failure = None
-            self._copy()
+            self.copy()
         finally:
             if self._rows is not None:
                 self._rows.close()
@@ -34,6 +35,10 @@ class RowsOnly(SpoolingStream):
     def _find(self, record: Record | None) -> Sequence[Captured]:
         """Return the tables that there are, and have `_rows` know which were read. Raises IntegratorError."""
         raise NotImplementedError
+
+    def _next(self, place: int) -> int:
+        """Return a place that is after all that was read: positions ascend, though a quiet server's log does not."""
+        return max(place, place_after(self._intake.lsn))
 
     def _begin(self, points: Points, record: Record) -> FirstRows:
         """Return the rows that are due, at places that `points` makes."""

@@ -24,6 +24,8 @@ from integrator.sources.spooled import Kept, Spooled
 
 _IDLE = frozenset({"debezium", "time_zone", "timestamp_column"})
 """Keys of locations that are for records of others."""
+_OF_CHANGES = frozenset({"publication", "slot", "failover", "server_id"})
+"""Keys of locations that are for changes."""
 
 
 class CaptureFeed(Spooled):
@@ -126,6 +128,8 @@ def check_location(location: DatabaseLocation, tables: Sequence[Table], report: 
         report("text_columns", f"no table that is captured has a column {pattern!r}: mend it, or leave it out")
     for key in _IDLE & location.model_fields_set:
         report(key, "does nothing where changes are captured: leave it out")
+    for key in set() if location.follows else _OF_CHANGES & location.model_fields_set:
+        report(key, "does nothing with `snapshot: only`, with which no changes are captured: leave it out")
 
 
 def feed_of(opening: Opening, capture: Callable[[Spool], Capture], listing: Segments, spool_bytes: int) -> Feed:

@@ -55,7 +55,7 @@ class SpoolingStream:
         """End the rows of a table that were broken off: it is read again, at another place."""
         if self._in_snapshot:
             self._intake.end_rows(self._intake.end)
-            self._seal()
+            self.seal()
             self._in_snapshot = False
 
     @property
@@ -64,27 +64,27 @@ class SpoolingStream:
             raise RuntimeError("no record")
         return self._rows
 
-    def _seal_where_due(self) -> None:
+    def seal_where_due(self) -> None:
         """Seal what is large, or has waited."""
         size = self._intake.size
         if size >= SEGMENT_BYTES or (size and time.monotonic() - self._intake.sealed >= SEGMENT_S):
-            self._seal()
+            self.seal()
 
-    def _seal(self) -> None:
+    def seal(self) -> None:
         """Make what was received durable, and hand it to the cycles."""
         self._intake.seal()
         self.streamed = True
 
-    def _copy(self) -> None:
+    def copy(self) -> None:
         """Write the rows that are due; their changes follow them."""
 
         def taken() -> None:
             if self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S:
-                self._seal()
+                self.seal()
                 self._wait_for_room()
                 self._alive()
 
-        self._first_rows.copy(taken, self._seal)
+        self._first_rows.copy(taken, self.seal)
 
     def _wait_for_room(self) -> None:
         """Wait until less of the spool waits to be sent; what the server keeps meanwhile is in the log."""

@@ -9,9 +9,12 @@ from integrator.sources.postgres.server import Server, Session, lsn_of, lsn_text
 
 def identity(session: Session, record: Record | None) -> tuple[str, str]:
     """Return the system and the database. Raises EnvironmentFault where others were captured before."""
-    [(system, database)] = session.rows(
-        "select system_identifier::text, current_database()::text from pg_control_system()"
-    )
+    try:
+        [(system, database)] = session.rows(
+            "select system_identifier::text, current_database()::text from pg_control_system()"
+        )
+    except EnvironmentFault as fault:
+        raise EnvironmentFault(f"{fault}: grant execute on function pg_control_system() to our user") from None
     if record is not None and (record.system, record.database) != (system, database):
         raise EnvironmentFault(
             f"{session.server.shown}: is another database than the one that was captured: the system {system}, "
@@ -47,7 +50,8 @@ def _end_of(timeline: int, server: Server, now: int) -> int:
     (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES).
     """
     _, history = server.replicate(f"TIMELINE_HISTORY {now}") or ("", "")
-    for line in str(history).splitlines():
+    text = history if isinstance(history, str) else bytes(history).decode()  # before version 14 it is a bytea
+    for line in text.splitlines():
         number, _, rest = line.partition("\t")
         if number.strip() == str(timeline):
             return lsn_of(rest.split()[0])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import psycopg2
+import psycopg2.errors
 import psycopg2.extensions
 from psycopg2.extras import LogicalReplicationConnection
 from typing_extensions import Self
@@ -28,6 +30,9 @@ _SETTINGS = {
 """By which values are written as text: the same in the stream and in COPY, whatever a user or database sets."""
 _REPORTED = ("client_encoding", "DateStyle", "IntervalStyle", "TimeZone")
 """Those of them that a server reports to clients (https://www.postgresql.org/docs/current/libpq-status.html)."""
+_UNREPORTED = ["extra_float_digits", "bytea_output", "lc_monetary"]
+_VARIABLES = ("PGTZ", "PGDATESTYLE", "PGOPTIONS")
+"""By which libpq has settings of its own (https://www.postgresql.org/docs/current/libpq-envars.html)."""
 _CONNECT_S = 10
 _DEAD = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 """By which the system finds that the other end of a connection is gone: within a minute, instead of two hours."""
@@ -74,6 +79,8 @@ class Server:
             yield
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
             raise SourceAway(f"{self.shown}: {_text(error)}") from None
+        except (psycopg2.errors.UndefinedTable, psycopg2.errors.UndefinedColumn) as error:
+            raise SourceAway(f"{self.shown}: {_text(error)}") from None  # it was dropped since it was found
         except psycopg2.Error as error:
             if type(error) is psycopg2.DatabaseError:  # none of the server's, which have kinds: the connection is cut
                 raise SourceAway(f"{self.shown}: {_text(error)}") from None
@@ -84,12 +91,27 @@ class Server:
         with self.asked():
             connection = self._connect()
             connection.autocommit = True
+            with connection.cursor() as cursor:
+                cursor.execute("select name, setting from pg_settings where name = any(%s)", [_UNREPORTED])
+                lost = [name for name, value in cursor.fetchall() if value != _SETTINGS[name]]
+            self._check_settings(connection, lost)
         return Session(self, connection)
 
     def replication(self) -> LogicalReplicationConnection:
         """Return a connection of the replication protocol. Raises SourceAway, EnvironmentFault."""
         with self.asked():
             return self._connect(connection_factory=LogicalReplicationConnection)
+
+    def _check_settings(self, connection: Any, lost: Sequence[str]) -> None:
+        """Raise EnvironmentFault where a connection does not have our settings."""
+        if lost:
+            connection.close()
+            of_us = [name for name in _VARIABLES if name in os.environ]
+            why = f"{', '.join(of_us)} in the environment may be why: unset it, or " if of_us else ""
+            raise EnvironmentFault(
+                f"{self.shown}: the session does not have our settings ({', '.join(lost)}), so that values would be "
+                f"written otherwise: {why}a connection pooler is in between: give the address of the server itself"
+            )
 
     def replicate(self, command: str) -> tuple[Any, ...] | None:
         """Run a command of the replication protocol; return the row of its answer. Raises as `replication`."""
@@ -108,16 +130,9 @@ class Server:
         own = psycopg2.extensions.parse_dsn(self._address)
         options = " ".join((own.get("options", ""), *(f"-c {name}={value}" for name, value in _SETTINGS.items())))
         given = {"application_name": self._application, "connect_timeout": _CONNECT_S, **_DEAD, **own}
-        connection = psycopg2.connect(**{**given, "options": options}, **more)
-        lost = [
-            one for one in _REPORTED if not connection.info.parameter_status(one).startswith(_SETTINGS[one.lower()])
-        ]
-        if lost:
-            connection.close()
-            raise EnvironmentFault(
-                f"{self.shown}: the session does not have our settings ({', '.join(lost)}), so that values would be "
-                "written otherwise: a connection pooler is in between; give the address of the server itself"
-            )
+        connection = psycopg2.connect(**{**given, "options": options, "client_encoding": "UTF8"}, **more)
+        there = {name: connection.info.parameter_status(name) or "" for name in _REPORTED}
+        self._check_settings(connection, [name for name in there if _style(there[name]) != _SETTINGS[name.lower()]])
         return connection
 
 
@@ -153,6 +168,15 @@ class Session:
         """Run a COPY TO STDOUT, whose rows are written to `to`. Raises as `run`, and what `to` raises."""
         with self.server.asked(), self._connection.cursor() as cursor:
             cursor.copy_expert(sql, to)
+
+
+END = "case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end"
+"""Where the log of a server, or of a standby, ends."""
+
+
+def _style(value: str) -> str:
+    """Return a setting without the order of days and months, which text in ISO does not have."""
+    return value.partition(", ")[0]
 
 
 def quoted(name: str) -> str:

@@ -10,7 +10,7 @@ from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.contract import ServerLog
 from integrator.sources.postgres.catalogue import Captured
-from integrator.sources.postgres.server import Session, lsn_of, lsn_text, quoted
+from integrator.sources.postgres.server import END, Session, lsn_of, lsn_text, quoted
 from integrator.tables.postgres_catalogue import literal
 
 PLUGIN = "pgoutput"
@@ -101,7 +101,7 @@ def slot_of(session: Session, name: str) -> Slot | None:
     status = "coalesce(wal_status, 'lost')" if version_of(session) >= _STATUS_FROM else "'reserved'"
     found = session.rows(
         f"select plugin::text, database::text, active_pid, confirmed_flush_lsn::text, {status}, "  # noqa: S608
-        "pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint, coalesce((to_jsonb(s)->>'failover')::bool, false) "
+        f"pg_wal_lsn_diff({END}, restart_lsn)::bigint, coalesce((to_jsonb(s)->>'failover')::bool, false) "
         "from pg_replication_slots s where slot_name = %s",
         [name],
     )
@@ -114,9 +114,9 @@ def slot_of(session: Session, name: str) -> Slot | None:
 def log_of(session: Session, name: str) -> ServerLog | None:
     """Return the log that a slot keeps; None where there is no slot."""
     found = session.rows(
-        "select coalesce(to_jsonb(s)->>'wal_status', 'reserved'), coalesce(confirmed_flush_lsn::text, '0/0'), "
-        "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)::bigint, "
-        "coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn), 0)::bigint, "
+        "select coalesce(to_jsonb(s)->>'wal_status', 'reserved'), coalesce(confirmed_flush_lsn::text, '0/0'), "  # noqa: S608
+        f"coalesce(pg_wal_lsn_diff({END}, restart_lsn), 0)::bigint, "
+        f"coalesce(pg_wal_lsn_diff({END}, confirmed_flush_lsn), 0)::bigint, "
         "case when s.active_pid is not null then coalesce(extract(epoch from r.flush_lag), 0) end::float, "
         "(to_jsonb(s)->>'safe_wal_size')::bigint, "
         "open.count, age.age::float from pg_replication_slots s left join pg_stat_replication r "

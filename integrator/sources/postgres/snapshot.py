@@ -13,7 +13,7 @@ import structlog
 from integrator.channel.databases import PostgresLocation
 from integrator.sources.capture.first_rows import NotYet
 from integrator.sources.postgres.catalogue import Captured, found
-from integrator.sources.postgres.server import Server, Session, lsn_of, lsn_text, quoted
+from integrator.sources.postgres.server import END, Server, Session, lsn_of, lsn_text, quoted
 from integrator.sources.postgres.slot import Names
 from integrator.tables.postgres_catalogue import literal
 
@@ -108,10 +108,13 @@ def _at_most(seconds: float | None, connection: Any) -> Iterator[None]:
 
 
 class ReadPoints:
-    """Places in the log at which tables are read, and which no changes follow: nothing is made for them."""
+    """Places in the log at which tables are read, and which no changes follow: nothing is made for them.
 
-    def __init__(self, server: Server, location: PostgresLocation) -> None:
-        self._server, self._location = server, location
+    after: returns a place after those before, where one is not.
+    """
+
+    def __init__(self, server: Server, location: PostgresLocation, after: Callable[[int], int]) -> None:
+        self._server, self._location, self._after = server, location, after
 
     def first(self) -> Point:
         """Return a place. Raises SourceAway, EnvironmentFault."""
@@ -121,14 +124,11 @@ class ReadPoints:
         """Return a place. Raises as `first`."""
         session = _reading(self._server)
         try:
-            [(lsn,)] = session.rows(
-                "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() "
-                "else pg_current_wal_flush_lsn() end::text"
-            )
+            [(lsn,)] = session.rows(f"select ({END})::text")
         except BaseException:
             session.close()
             raise
-        return Point(lsn_of(lsn), session, self._location)
+        return Point(self._after(lsn_of(lsn)), session, self._location)
 
     def shown(self, lsn: int) -> str:
         """Return a place as PostgreSQL writes it."""

@@ -116,15 +116,17 @@ class Stream(SpoolingStream):
     def _begin(self) -> None:
         """Make publication and slot where they are not there, and read the rows of tables as of then."""
         session, names = self._asked, self._names
-        record = records.read(self._spool.path)
+        self._continue_snapshot()
+        found = records.read(self._spool.path)
+        record = found if found is not None and found.slot else None  # else rows alone were read, and no slot is ours
         slot = slot_of(session, names.slot)
         if record is not None and record.creating and slot is not None:
             session.rows("select pg_drop_replication_slot(%s)", [names.slot])
             slot = None
         if reasons := list(problems(session, names, creates=slot is None)):
             raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
-        system, database = identity(session, record)
-        self._confirmed = max(self._intake.end, record.confirmed if record else 0)
+        system, database = identity(session, found)
+        self._confirmed = max(self._intake.end, record.confirmed) if record else 0
         now = timeline(self._server, record.timeline if record else 0, self._confirmed)
         check_slot(slot, record, names, self._confirmed)
         if names.failover and slot is not None and not slot.failover:
@@ -142,11 +144,10 @@ class Stream(SpoolingStream):
         )
         if slot is None:
             self._confirmed = rows.begin_with(tables)
-            self._copy()
+            self.copy()
         else:
             self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
             rows.write()
-            self._continue_snapshot()
             rows.look_for(tables)
         if self._until_now:
             [(now,)] = session.rows("select pg_logical_emit_message(true, %s, '') - '0/0'", [OWN_PREFIX])
@@ -165,14 +166,14 @@ class Stream(SpoolingStream):
             answers.note_sent()
             answers.alive(reads=True)
             now = time.monotonic()
-            self._seal_where_due()
+            self.seal_where_due()
             if self._capture.ending:
-                self._seal()
+                self.seal()
                 return
             if idle:
                 self._rest(answers, now)
                 if self._until_now and self._is_done(answers):
-                    self._seal()
+                    self.seal()
                     self._confirm_idle(answers)
                     return
                 if self._until_now and not self._intake.is_held:
@@ -204,16 +205,16 @@ class Stream(SpoolingStream):
                 self._first_rows.look_for(self._tables())
                 self._report_left_out(relation_of(message))
         elif (place := self._first_rows.place) is not None and int.from_bytes(message[1:9], "big") >= place:
-            self._copy()
+            self.copy()
 
     def _report_left_out(self, relation: Relation) -> None:
         """Log that a publication has a table that is not captured: its changes are not written."""
         if relation.oid.to_bytes(4, "big") not in self._intake.read and not self._first_rows.is_due(relation.oid):
             self._log.warning("published, and not captured", table=relation.full_name)
 
-    def _seal(self) -> None:
+    def seal(self) -> None:
         """Make what was received durable, hand it to the cycles, and confirm it to the server, in this order (I9)."""
-        super()._seal()
+        super().seal()
         if self._intake.end > self._confirmed:
             self._confirm(self._intake.end)
 
@@ -232,7 +233,7 @@ class Stream(SpoolingStream):
         if self._intake.is_held:
             return
         if (place := self._first_rows.place) is not None and answers.seen >= place:
-            self._copy()
+            self.copy()
         if now - self._rested > _CONFIRM_S:
             self._rested = now
             self._confirm_idle(answers)
@@ -265,5 +266,5 @@ class TableRows(RowsOnly):
         with self._server.session() as session:
             system, database = identity(session, record)
             known = record or Record(system, database, "")
-            self._begin(ReadPoints(self._server, self._location), known)
+            self._begin(ReadPoints(self._server, self._location, self._next), known)
             return found(session, self._location).tables

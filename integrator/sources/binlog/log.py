@@ -1,0 +1,238 @@
+"""What the events of a log mean: what of them goes into the spool, and the place after each."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Protocol
+
+from integrator.engine.pgoutput import TRUNCATE
+from integrator.errors import EnvironmentFault
+from integrator.sources.binlog import events
+from integrator.sources.binlog.events import Event
+from integrator.sources.binlog.statements import (
+    CHANGES,
+    DEFINES,
+    begins_transaction,
+    ends_transaction,
+    first_word,
+    is_of_system,
+    meaning_of,
+)
+from integrator.sources.binlog.tables import Tables
+from integrator.sources.capture.first_rows import FirstRows
+from integrator.sources.capture.frames import LEFT, begin, commit
+from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.record import ANEW
+
+_OF_TRANSACTIONS = frozenset(("begin", "savepoint", "release", "rollback", "xa", "create", "drop", ""))
+"""First words of statements in transactions of rows: with a table's rows may come that it is created."""
+_REFUSED = {
+    **dict.fromkeys(events.LOADED, "changes are in the log as a statement (load data), and not as rows"),
+    events.XA_PREPARE: "prepares an XA transaction, which is not captured",
+    events.INCIDENT: "the server says that its log has lost changes",
+    events.PARTIAL: "changes have parts of JSON only: a client has set binlog_row_value_options",
+}
+_MICROS_TO_2000 = 946_684_800_000_000
+_TRUNCATED = struct.pack(">BIB", TRUNCATE, 1, 0)
+
+
+class Spooling(Protocol):
+    """What a connection does with the spool when events ask for it."""
+
+    def copy(self) -> None:
+        """Write the rows that are due; their changes follow them."""
+
+    def seal(self) -> None:
+        """Make what was received durable, and hand it to the cycles."""
+
+    def seal_where_due(self) -> None:
+        """Seal what is large, or has waited."""
+
+
+class Log:
+    """A log from a place on.
+
+    place: up to where it was read. file: that it is in. log_of: that file, and when it was begun; empty where it is not
+    known. checksums: whether events have them. is_same: whether it was found to be the log that was captured before.
+    is_between: whether no transaction is open.
+    """
+
+    def __init__(self, shown: str, spooling: Spooling, intake: Intake, rows: FirstRows, tables: Tables) -> None:
+        """Take where events go. shown: what the server is called. rows: those that are read before their changes."""
+        self.place, self.file, self.log_of = 0, "", ""
+        self.checksums = self.is_same = False
+        self.is_between = True
+        self._shown, self._spooling, self._intake, self._rows, self._tables = shown, spooling, intake, rows, tables
+        self._ends = False
+        self._standalone: bool | None = None
+        self._begun = self._committed = 0
+        self._begin_message = b""
+        self._handlers: dict[int, Callable[[Event], None]] = {
+            **dict.fromkeys(events.ROWS, self._changes),
+            **dict.fromkeys(events.GTIDS, self._gtid),
+            **dict.fromkeys((events.QUERY, events.QUERY_COMPRESSED), self._statement),
+            **dict.fromkeys(_REFUSED, self._refuse),
+            events.TABLE_MAP: self._map,
+            events.XID: self._commit,
+            events.PAYLOAD: self._unpack,
+            events.FORMAT: self._format,
+        }
+
+    @property
+    def at(self) -> str:
+        """The place, as people read it."""
+        return events.place_text(self.place)
+
+    @property
+    def least(self) -> int:
+        """Up to where it was read: a snapshot is not to be before it."""
+        return self.place if self.is_between else self._begun + 1
+
+    def take(self, event: Event) -> None:
+        """Take an event into the spool, and note the place after it."""
+        kind = event.kind
+        if handle := self._handlers.get(kind):
+            handle(event)
+        elif kind == events.ROTATE:
+            self.file = event.body[8:].decode()
+            self.place = events.place_of(self.file, int.from_bytes(event.body[:8], "little"))
+            return
+        elif kind not in events.IGNORED and kind != events.HEARTBEAT and not event.flags & events.IGNORABLE:
+            raise self._fault(event, f"it is of kind {kind}, which is not read")
+        if kind == events.HEARTBEAT:
+            self.place = max(self.place, events.place_of(self.file, event.end))
+        elif not event.is_artificial:
+            self.place = self._after(event)
+            is_query = kind in (events.QUERY, events.QUERY_COMPRESSED)
+            self.is_between |= kind in (events.XID, events.XA_PREPARE) or (is_query and self._ends)
+
+    def _unpack(self, event: Event) -> None:
+        """Take the events of a transaction that is compressed."""
+        unpacked = events.unpacked(event)
+        while True:
+            try:
+                one = next(unpacked, None)
+            except (EnvironmentFault, OSError) as error:
+                raise self._fault(event, str(error)) from None
+            if one is None:
+                return
+            self.take(one)
+
+    def _refuse(self, event: Event) -> None:
+        """Raise for what cannot be followed; an XA transaction of one phase ends as others do."""
+        if event.kind != events.XA_PREPARE or not (event.body[0] or self._begin_message):
+            raise self._fault(event, _REFUSED[event.kind])
+        self._commit(event)
+
+    def _after(self, event: Event) -> int:
+        """Return the place after an event. Events have 32 bits of it, and files may be larger."""
+        number, offset = events.file_and_offset(self.place)
+        whole = offset >> 32 << 32 | event.end
+        return events.place_of(f".{number}", whole if whole >= offset else whole + (1 << 32))
+
+    def _fault(self, event: Event, text: str) -> EnvironmentFault:
+        return EnvironmentFault(f"{self._shown}: the event before {self.file}:{event.end}: {text}; {ANEW}")
+
+    def _format(self, event: Event) -> None:
+        """Note whether events have checksums; a log that was reset has other files of the same names."""
+        self.checksums = event.body[-1] == 1
+        own = f"{self.file} of {event.seconds}"
+        if self.log_of.partition(" ")[0] == self.file and self.log_of != own:
+            raise EnvironmentFault(
+                f"{self._shown}: the log's file {self.file} is another one than was captured: the log was "
+                f"reset, and changes may be gone; {ANEW}"
+            )
+        self.log_of, self.is_same = own, True
+
+    def _gtid(self, event: Event) -> None:
+        """Begin a transaction; rows of tables that it comes after are read before."""
+        if (due := self._rows.place) is not None and self.place >= due:
+            self._spooling.copy()
+        gtid = events.gtid_of(event)
+        self._standalone = gtid.is_standalone
+        self._begun, self.is_between = self.place, False
+        self._tables.begin()
+        self._committed = gtid.micros - _MICROS_TO_2000
+        self._begin_message = begin(self._begun, self._committed, gtid.number)
+
+    def _change(self) -> None:
+        """Begin the transaction, where this is its first change of ours."""
+        if self._begin_message:
+            self._intake.take(self._begin_message)
+            self._begin_message = b""
+
+    def _commit(self, event: Event) -> None:
+        if not self._begin_message:
+            self._tables.replayed = None
+            self._intake.take(commit(self._begun, self._after(event), self._committed))
+
+    def _map(self, event: Event) -> None:
+        if self.is_between:
+            raise self._fault(event, "changes come without the beginning of their transaction")
+        rows = self._tables.map(event.body, self.least)
+        if rows is not None:
+            self._intake.take(rows.announced)  # which is no change, and begins nothing
+
+    def _changes(self, event: Event) -> None:
+        number = event.body[:6]
+        if not self._tables.maps(number):
+            raise self._fault(event, "changes come without the map of their table")
+        rows = self._tables.rows(number)
+        if rows is None:
+            if not self._begin_message:  # once the transaction is ours, for what comes again is counted, too
+                self._intake.take(LEFT)
+            return
+        self._change()
+        take = self._intake.take
+        for message in rows.messages(event):
+            take(message)
+        self._spooling.seal_where_due()
+
+    def _statement(self, event: Event) -> None:
+        statement = events.statement_of(event, self._tables.charsets)
+        word = first_word(statement.text)
+        if self._standalone is None:
+            self._standalone = not begins_transaction(statement.text)
+        self._ends = self._standalone or ends_transaction(statement.text)
+        if "\ufffd" in statement.text and word in DEFINES:
+            raise self._fault(event, f"{statement.text[:80]!r}: its client's character set is not read")
+        if word == "commit":
+            self._commit(event)
+        elif word == "rollback" and not self._begin_message:
+            raise self._fault(
+                event,
+                f"{statement.text[:80]!r}: a transaction is taken back whose changes are in the log, for it has tables "
+                "of engines without transactions",
+            )
+        elif word in CHANGES and is_of_system(statement.text, statement.database, statement.modes):
+            pass
+        elif word in CHANGES or not (self._standalone or word in _OF_TRANSACTIONS):
+            raise self._fault(
+                event,
+                f"changes are in the log as a statement ({statement.text[:80]!r}), and not as rows: a client has set "
+                "binlog_format",
+            )
+        elif self._standalone or word in ("create", "drop"):
+            self._define(event, statement)
+
+    def _define(self, event: Event, statement: events.Statement) -> None:
+        """Follow a statement that may define tables: those that are emptied, or are other ones from now on."""
+        meaning = meaning_of(
+            statement.text, statement.database, lower=self._tables.charsets.lower_names, modes=statement.modes
+        )
+        for name in filter(self._tables.has, meaning.unlogged):
+            raise self._fault(
+                event,
+                f"{statement.text[:80]!r}: rows of partitions are gone or came without events of their own, so that "
+                f"{name} cannot be followed",
+            )
+        for name in meaning.truncated:  # a transaction of its own
+            if (number := self._tables.announced(name)) is not None:
+                self._change()
+                self._intake.take(_TRUNCATED + number)
+                self._commit(event)
+        if meaning.defines:
+            if self._tables.others(meaning):
+                self._spooling.seal()
+            self._tables.follow(meaning, self._begun)
