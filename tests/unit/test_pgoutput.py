@@ -3,6 +3,7 @@
 import json
 import struct
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from integrator.errors import ConfigurationError, EnvironmentFault, SourceAway
 from integrator.sources.capture import frames
 from integrator.sources.capture.definitions import Definitions, is_wanted
 from integrator.sources.capture.record import Record
+from integrator.sources.postgres import identity
 from integrator.sources.postgres.slot import Names, Slot, check_slot
 from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool
@@ -168,14 +170,26 @@ def test_i9_where_a_stream_stands_is_in_its_last_segment(tmp_path):
 
 
 NAMES, RECORD = Names("p", "s"), Record("1", "shop", "s", creating=False)
-SLOT = Slot("pgoutput", "shop", None, 100, "reserved", 0)
+SLOT = Slot("pgoutput", "shop", None, 100, "reserved", 0, failover=False)
 REFUSED = {
     "not there": (None, RECORD, "is not there any more"),
     "not ours": (SLOT, None, "knows nothing of it"),
-    "of another plugin": (Slot("wal2json", "shop", None, 100, "reserved", 0), RECORD, "of the plugin wal2json"),
-    "of another database": (Slot("pgoutput", "other", None, 100, "reserved", 0), RECORD, "in the database other"),
-    "invalidated": (Slot("pgoutput", "shop", None, 100, "lost", 0), RECORD, "was invalidated"),
-    "confirmed by somebody else": (Slot("pgoutput", "shop", None, 200, "reserved", 0), RECORD, "confirmed up to 0/C8"),
+    "of another plugin": (
+        Slot("wal2json", "shop", None, 100, "reserved", 0, failover=False),
+        RECORD,
+        "of the plugin wal2json",
+    ),
+    "of another database": (
+        Slot("pgoutput", "other", None, 100, "reserved", 0, failover=False),
+        RECORD,
+        "in the database other",
+    ),
+    "invalidated": (Slot("pgoutput", "shop", None, 100, "lost", 0, failover=False), RECORD, "was invalidated"),
+    "confirmed by somebody else": (
+        Slot("pgoutput", "shop", None, 200, "reserved", 0, failover=False),
+        RECORD,
+        "confirmed up to 0/C8",
+    ),
 }
 
 
@@ -189,7 +203,7 @@ def test_a_slot_is_refused(name):
 def test_a_slot_that_is_used_is_tried_again():
     """It may be our own connection of before, whose end the server has not noticed."""
     with pytest.raises(SourceAway, match=r"used by another process \(pid 7\)"):
-        check_slot(Slot("pgoutput", "shop", 7, 100, "reserved", 0), RECORD, NAMES, 100)
+        check_slot(Slot("pgoutput", "shop", 7, 100, "reserved", 0, failover=False), RECORD, NAMES, 100)
 
 
 def test_a_slot_is_taken():
@@ -235,6 +249,18 @@ def test_keys_that_do_nothing_and_addresses_that_are_none_are_reported():
     found = []
     Postgres(PostgresLocation(**given)).check([], lambda key, text, table="": found.append(key))
     assert sorted(found) == ["address", "debezium", "table", "table", "time_zone"]
+    found.clear()
+    given = {"class": "postgres", "address": "postgresql://u@h/d", "snapshot": "only", "slot": "s", "failover": True}
+    Postgres(PostgresLocation(**given)).check([], lambda key, text, table="": found.append(key))
+    assert sorted(found) == ["failover", "slot"]
+
+
+@pytest.mark.parametrize("kind", [str, lambda text: memoryview(text.encode())])
+def test_where_a_timeline_has_ended_is_read_from_the_history_of_the_next(kind):
+    """Before version 14 a server gives it as bytes."""
+    history = kind("1\t0/3000000\tno recovery target specified\n\n2\t0/5000148\tbefore 2026-01-01\n")
+    server = SimpleNamespace(replicate=lambda _command: ("00000003.history", history))
+    assert [identity._end_of(number, server, 3) for number in (1, 2, 4)] == [0x3000000, 0x5000148, 0]
 
 
 def test_i7_an_address_is_shown_without_its_password():
