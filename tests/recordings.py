@@ -46,7 +46,7 @@ def recorded(command: list[str], directory: Path, ends: float | None = None) -> 
             threading.Timer(ends, lambda: running.send_signal(signal.SIGTERM)).start()
         with os.fdopen(ours, encoding="utf-8", errors="replace") as output, contextlib.suppress(OSError):  # its end
             for line in output:
-                text = CONTROL.sub("", line).rstrip()
+                text = CONTROL.sub("", line).rstrip().replace(f"{directory}/", "")
                 if lines or text:
                     lines.append((time.monotonic() - began, text))
     assert running.returncode == 0, lines[-5:]
@@ -107,7 +107,7 @@ def one_command(directory: Path) -> None:
         thread = threading.Thread(target=change, daemon=True)
         thread.start()
         address = [server.address("shop"), "--to", kafka.servers]
-        lines = recorded([sys.executable, str(ROOT / "run.py"), "run", "--from", *address], directory, ends=50)
+        lines = recorded([sys.executable, str(ROOT / "run.py"), "run", "--from", *address], directory, ends=25)
         ending.set()
         thread.join()
         asked = "integrator run --from postgresql://postgres@127.0.0.1/shop --to 127.0.0.1:9092"

@@ -17,8 +17,11 @@ from integrator.run.spark.failures import classify
 _POLL_S = 0.1
 
 
-class Ended(Exception):
-    """The end was asked for before this cycle began: Spark does not commit it, and the next start begins it."""
+class EndedError(Exception):
+    """The end was asked for before this cycle began: Spark does not commit it, and the next start begins it.
+
+    Spark logs its name, which is passed over because it ends so.
+    """
 
 
 class CycleGate:
@@ -45,7 +48,7 @@ class CycleGate:
             with self._one:
                 if self._closed or self._ending():
                     self._closed = True
-                    self.error = Ended()
+                    self.error = EndedError()
                     raise self.error
                 self._began = time.monotonic()
                 try:
@@ -74,7 +77,7 @@ class CycleGate:
     def raise_failure(self, query: StreamingQuery) -> None:
         """Raise what the stream failed with, if it did; the end that was asked for is no failure."""
         failure = query.exception()
-        if isinstance(self.error, Ended):
+        if isinstance(self.error, EndedError):
             return
         if self.error is not None and not isinstance(self.error, (PySparkException, Py4JError, OSError)):
             raise self.error  # of this process; the stream's failure has it as text only

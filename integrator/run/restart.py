@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 
 from integrator.channel.model import Restart
 from integrator.errors import IntegratorError, ProcessLate
-from integrator.run.gate import Ended
+from integrator.run.gate import EndedError
 from integrator.run.refusals import BatchRefused
 from integrator.run.spark.failures import classify
 
@@ -99,7 +99,7 @@ class RetriedCycles:
         self.resting = threading.Event()
 
     def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-        """Return `integrate_cycle`, retried. It raises the final failure, or Ended."""
+        """Return `integrate_cycle`, retried. It raises the final failure, or EndedError."""
 
         def integrate(batch: DataFrame, number: int) -> None:
             while True:
@@ -127,7 +127,7 @@ class RetriedCycles:
         try:
             while (left := until - time.monotonic()) > 0:
                 if self._ending():
-                    raise Ended
+                    raise EndedError
                 time.sleep(min(left, _POLL_S))
         finally:
             self.resting.clear()

@@ -9,7 +9,7 @@ import pytest
 from integrator.channel.model import Restart
 from integrator.channel.secret import Secrets
 from integrator.errors import EnvironmentFault, ProcessLate, ProcessLost
-from integrator.run.gate import CycleGate, Ended
+from integrator.run.gate import CycleGate, EndedError
 from integrator.run.job import Job
 from integrator.run.state.directory import State
 from tests.parts.waiting import PATIENCE_S
@@ -31,10 +31,10 @@ def test_a_stream_that_is_being_ended_begins_no_cycle_though_the_reason_is_gone(
     integrate = gate.around(lambda _batch, number: done.append(number))
     gate.end_between_cycles(Query(), tmp_path, lambda: None)
     suspended[0] = False
-    with pytest.raises(Ended):
+    with pytest.raises(EndedError):
         integrate(None, 1)
     assert not done
-    assert isinstance(gate.error, Ended)
+    assert isinstance(gate.error, EndedError)
 
 
 def test_the_heart_beats_while_the_last_cycle_is_integrated(tmp_path):

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from integrator.channel.model import Restart
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, ProcessLate
-from integrator.run.gate import Ended
+from integrator.run.gate import EndedError
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.seen.heartbeat import Heartbeat
 
@@ -151,7 +151,7 @@ def test_a_policy_of_seconds_counts_no_tries(timeout, expected):
 
 def test_the_end_that_is_asked_for_between_two_tries_is_no_failure():
     job, asked = Job(AWAY), iter([False, True])
-    with pytest.raises(Ended):
+    with pytest.raises(EndedError):
         retried(job, Restart(first_seconds=60), lambda: next(asked))
     assert job.runs == 1
 
