@@ -17,7 +17,7 @@ from integrator.errors import DeliveryError, EnvironmentFault
 from integrator.names.numbers import counted
 
 _ABORT_S = 5.0
-_RECORD_S = 20.0
+_RECORD_S = 8.0
 """For a cycle's record, which takes milliseconds: librdkafka may wait for ever (`ProducerClient`)."""
 LONGEST_MS = 900_000
 """How long a transaction may last: the most that brokers allow by default (transaction.max.timeout.ms)."""
