@@ -70,6 +70,16 @@ def test_it_is_ready_when_all_channels_integrate(shop):
     assert (get("ready")[0], get("health")[0]) == (503, 200)
 
 
+def test_what_check_remarks_is_on_the_page(tmp_path):
+    """Such as tables that are not captured, and why."""
+    left_out = "table shop.<a> is not captured: it is unlogged"
+    shop = replace(made(tmp_path / "a"), notes=(left_out,))
+    observer = Monitor([shop])
+    assert observer.status()["channels"][0]["notes"] == [left_out]
+    assert "<summary>1 note on the channel</summary>" in page(observer)
+    assert "table shop.&lt;a&gt; is not captured: it is unlogged" in page(observer)
+
+
 LOG = ServerLog("extended", "0/16B3748", 5_000_000_000, 3_000, 1.25, 2_000_000, 2, 90.0)
 
 
