@@ -15,10 +15,9 @@ from integrator.names.kafka import FORMATS, TIMEOUT
 _SMT = "ColumnProperties and Restrict change rows, and FileFormat Envelope their shape"
 _BELOW_ERRORS = "use errors: {{{}: …}} at the top of the channel"
 _AT_SOURCE = "use debezium: {{{}: …}} of the source location"
-_CAPTURE = "changes are captured before they come here: leave it out"
 _UNVERIFIED = "use Stream_Public_Certificate; or enable.ssl.certificate.verification=false in HVR_KAFKA_PROPERTY"
 _EACH_CYCLE = "each cycle waits for its acknowledgements; leave it out"
-_OWN_TABLES = "use tables: the definitions of the tables that are sent"
+_OWN_TABLES = "use tables and exclude of a database that is captured; else tables, with definitions"
 _START = "use start of a source with topics: earliest or latest"
 _REGISTRY = "use Schema_Registry: {{{}: …}} of the Kafka location"
 
@@ -76,7 +75,7 @@ _DEBEZIUM = {
     "time.precision.mode": _AT_SOURCE.format("time_precision_mode"),
     "binary.handling.mode": _AT_SOURCE.format("binary_handling_mode"),
     "unavailable.value.placeholder": _AT_SOURCE.format("unavailable_value"),
-    "snapshot.mode": "use the command refresh, with a location of class jdbc or snapshot",
+    "snapshot.mode": "use snapshot of a location of class postgres, mysql or mariadb; else the command refresh",
     "route.by.field": "use Topic of Integrate, such as outbox.event.{aggregatetype}",
     "route.topic.replacement": "use Topic of Integrate, such as outbox.event.{aggregatetype}",
     "table.field.event.key": "use MessageKey of Integrate",
@@ -86,12 +85,12 @@ _DEBEZIUM = {
     "table.op.invalid.behavior": "use Outbox of Integrate",
     "partition.payload.fields": "use MessagePartition of Integrate",
     "partition.topic.num": "use MessagePartition of Integrate, such as sql: {region_no} % 12",
-    "slot.name": _CAPTURE,
-    "publication.name": _CAPTURE,
+    "slot.name": "use slot of a location of class postgres",
+    "publication.name": "use publication of a location of class postgres",
     "plugin.name": "use dialect of the source location",
-    "database.hostname": "use url of a location of class jdbc, for refresh; changes are captured before they come here",
+    "database.hostname": "use address of a location of class postgres, mysql or mariadb; to refresh, url of jdbc",
     "database.server.name": "use Kafka_Default_Topic of the Kafka location, such as PREFIX.{hvr_tbl_name}",
-    "heartbeat.interval.ms": "not needed: no log position is held back here",
+    "heartbeat.interval.ms": "not needed: a quiet table holds no log back",
 }
 _PEERS = {
     "Airbyte": {
