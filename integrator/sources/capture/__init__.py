@@ -2,7 +2,8 @@
 
 thread                connects to the database's log, and again after each failure
 intake, frames        what comes, as frames of the spool's segments
-first_rows            the rows that tables have before their changes
+stream                a connection to the database's log: what those of all products share
+first_rows, rows_only the rows that tables have before their changes, or without any; progress: how far they are read
 record                what is kept beside the segments
 definitions           how tables are defined, as their definitions change
 reader, source        the spool's segments as slices

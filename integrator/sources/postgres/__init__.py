@@ -2,7 +2,8 @@
 
 server                sessions, by the location's address
 catalogue             which tables, and their definitions
-slot                  what is made at the server
+identity              whether it is the database that was captured
+slot, publication     what is made at the server
 snapshot              the rows that tables have at a place of the log
 stream, answers       the connection to the slot: what is read, made durable, and confirmed
 source                the database as a source

@@ -26,6 +26,7 @@ from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.identity import identity, timeline
+from integrator.sources.postgres.publication import publish
 from integrator.sources.postgres.server import Server, Session, lsn_text, quoted
 from integrator.sources.postgres.slot import (
     Names,
@@ -33,7 +34,6 @@ from integrator.sources.postgres.slot import (
     log_of,
     options_of,
     problems,
-    publish,
     slot_of,
     version_of,
 )

@@ -1,0 +1,97 @@
+"""The publication of a capture: it has the channel's tables, and all of their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from integrator.channel.databases import PostgresLocation
+from integrator.errors import EnvironmentFault
+from integrator.sources.postgres.catalogue import Captured
+from integrator.sources.postgres.server import Session, quoted
+from integrator.sources.postgres.slot import Names, version_of
+
+_ROOT_FROM = 130000
+"""The server's version that publishes partitions as their root."""
+
+
+def publish(session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation) -> list[str]:
+    """Create the publication, or add tables that it lacks; return which were added.
+
+    Raises EnvironmentFault with the statement that somebody else must run, where our user may not.
+    """
+    has_root = version_of(session) >= _ROOT_FROM
+    found = session.rows(
+        "select puballtables, pubinsert and pubupdate and pubdelete and coalesce((to_jsonb(p)->>'pubtruncate')::bool, "
+        "true), (to_jsonb(p)->>'pubviaroot')::bool from pg_publication p where pubname = %s",
+        [names.publication],
+    )
+    if not found:
+        if not tables:
+            return []
+        by = f" with ({_via_root(location)})" if has_root else ""
+        listed = ", ".join(one.quoted for one in tables)
+        _run(session, f"create publication {quoted(names.publication)} for table {listed}{by}", names)
+        return [one.name for one in tables]
+    [(has_all_tables, has_all_changes, via_root)] = found
+    if not has_all_changes:
+        raise EnvironmentFault(
+            f"the publication {names.publication} does not publish all changes; its owner must run: alter publication "
+            f"{quoted(names.publication)} set (publish = 'insert, update, delete, truncate')"
+        )
+    if has_root and via_root != (location.partitions == "root") and any(one.partitioned for one in tables):
+        raise EnvironmentFault(
+            f"the publication {names.publication} publishes changes of partitions otherwise than the location has them "
+            f"(partitions: {location.partitions}); its owner must run: alter publication {quoted(names.publication)} "
+            f"set ({_via_root(location)})"
+        )
+    if has_all_tables:
+        return []
+    _check_whole(session, names, tables)
+    there = {
+        (schema, name)
+        for schema, name in session.rows(
+            "select schemaname::text, tablename::text from pg_publication_tables where pubname = %s "
+            "union select n.nspname, c.relname from pg_publication_rel r join pg_publication p on p.oid = r.prpubid "
+            "join pg_class c on c.oid = r.prrelid join pg_namespace n on n.oid = c.relnamespace where p.pubname = %s",
+            [names.publication, names.publication],
+        )
+    }
+    lacking = [one for one in tables if (one.relation.schema, one.relation.table) not in there]
+    if lacking:
+        listed = ", ".join(one.quoted for one in lacking)
+        _run(session, f"alter publication {quoted(names.publication)} add table {listed}", names)
+    return [one.name for one in lacking]
+
+
+def _check_whole(session: Session, names: Names, tables: Sequence[Captured]) -> None:
+    """Raise EnvironmentFault for tables of which rows or columns are left out (PostgreSQL 15 and newer)."""
+    limited = session.rows(
+        "select r.prrelid::bigint, case when to_jsonb(r)->>'prqual' is null then 'columns' else 'rows' end "
+        "from pg_publication_rel r join pg_publication p on p.oid = r.prpubid where p.pubname = %s "
+        "and (to_jsonb(r)->>'prqual' is not null or to_jsonb(r)->>'prattrs' is not null)",
+        [names.publication],
+    )
+    what = dict(limited)
+    for one in tables:
+        if one.relation.oid in what:
+            publication = quoted(names.publication)
+            raise EnvironmentFault(
+                f"the publication {names.publication} publishes only some {what[one.relation.oid]} of {one.name}: "
+                f"others would be missing; its owner must run: alter publication {publication} drop table "
+                f"{one.quoted}; alter publication {publication} add table {one.quoted}. Restrict leaves out rows, and "
+                "ColumnProperties columns"
+            )
+
+
+def _via_root(location: PostgresLocation) -> str:
+    return f"publish_via_partition_root = {'true' if location.partitions == 'root' else 'false'}"
+
+
+def _run(session: Session, sql: str, names: Names) -> None:
+    try:
+        session.run(sql)
+    except EnvironmentFault as fault:
+        raise EnvironmentFault(
+            f"{fault}; the publication {names.publication} must have the channel's tables: have the owner of the "
+            f"tables run: {sql}"
+        ) from None
