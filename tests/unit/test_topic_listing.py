@@ -5,6 +5,7 @@ import threading
 import pytest
 import structlog
 
+from integrator.channel.topics import TopicsLocation
 from integrator.errors import EnvironmentFault
 from integrator.librdkafka.cluster import Topic
 from integrator.monitor import backlog
@@ -12,6 +13,7 @@ from integrator.sources import stream
 from integrator.sources.journal.journal import Journal
 from integrator.sources.kafka import listing
 from integrator.sources.kafka.listing import Start, TopicListing
+from integrator.sources.kafka.source import Topics
 from integrator.sources.slices import ALL, Limit, Slice
 
 
@@ -184,3 +186,11 @@ def test_who_asks_for_the_lag_does_not_wait_for_brokers_that_are_away(tmp_path, 
     while not came or came[-1] == backlog.Lag():
         came.append(found.now())
     assert came[-1] == backlog.Lag(1, 70, {"a#id/0": 7})
+
+
+def test_schemas_that_the_state_keeps_are_taken_unasked(tmp_path):
+    """A cycle that was begun is read by these: what topics have become since counts as new. No broker is there."""
+    location = TopicsLocation(**{"class": "kafka", "Kafka_Brokers": ["localhost:1"], "topics": ["a", "late"]})
+    kept = Topics(location, defining=frozenset(("a", "late"))).known_in(tmp_path).defines(asks=False)
+    assert kept.defining == frozenset()
+    assert list(kept.tables()) == []

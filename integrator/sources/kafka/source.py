@@ -79,7 +79,7 @@ class Topics:
 
     def known_in(self, state: Path) -> Topics:
         """Return the source with the schemas that its state directory keeps. Raises EnvironmentFault."""
-        return replace(self, known=schemas.read(state))
+        return replace(self, known=schemas.read(state), defining=None)
 
     def defines(self, *topics: str, asks: bool = True) -> Topics:
         """Return the source with the schemas of all topics that are there now, or, unasked, with those known.
