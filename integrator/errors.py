@@ -285,6 +285,10 @@ class ConfigurationError(IntegratorError):
         super().__init__(problems if isinstance(problems, str) else "\n".join(map(str, self.problems)))
 
 
+class BegunOtherwise(ConfigurationError):
+    """A cycle was begun with another definition of the channel, and a part of it is committed."""
+
+
 _KINDS: tuple[type[IntegratorError], ...] = (
     ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, RegistryAway, SourceAway,
     ProcessLost, ProcessLate, ColumnsFound, SchemasFound, TopicsFound, Defect,

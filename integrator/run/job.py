@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import EnvironmentFault, Found, IntegratorError
+from integrator.errors import BegunOtherwise, EnvironmentFault, Found, IntegratorError
 from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
@@ -63,6 +63,10 @@ class Job:
         self._restarts = Restarts(plan.restart, self.state.last_slice)
         self._jvms_lock: object = None
         self._begun = self._receiving = False
+        self._begun_by: Plan | None = None
+        """The plan by which a cycle was begun that was not synced at the start, where it is another one."""
+        self._unkept: tuple[int, Plan | None] | None = None
+        """The number of that cycle, and the plan after it, if that is not this one: what it knows is kept then."""
 
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
@@ -72,14 +76,17 @@ class Job:
         forget_request(self.state)
         journal = consistency.check(self.state)
         if self.state.is_in_cycle:
-            self.plan = as_begun(self.plan)
+            self._begun_by = as_begun(self.plan)
         source = self.plan.changes
         there = self._listing().slices(journal.ends, Limit(most=1))
         kept = KEPT_CYCLES, self.state.ends()
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, *kept))
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
-        source.keep(self.state.path)
+        if self._begun_by is None:
+            source.keep(self.state.path)
+        else:  # what is kept may be needed again, until the cycle is synced
+            self._unkept = self.state.begun, None
         self.plan = registered(self.plan, self.state)
 
     def close(self) -> None:
@@ -169,12 +176,37 @@ class Job:
                     if once and not self._receiving:
                         self._feed.catch_up(self.state.last_slice())
                     self._run(spark, once=once)
-                    adding = False
+                    adding = self._go_on()
+                except BegunOtherwise:
+                    self._go_back()
                 except Found as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                     self.plan = replanned(self.plan, self.state, found)
                 except (PySparkException, Py4JError, ConnectionError) as error:
                     raise classify(error) or consistency.of_checkpoint(self.state, error) or error from error
+
+    def _go_back(self) -> None:
+        """Send the cycle as it was begun. Called while that is handled which says that it was begun otherwise."""
+        if self._begun_by is None:
+            raise  # noqa: PLE0704 - what the caller handles
+        self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+        self._log.warning("the cycle is sent as it was begun", cycle=self.state.begun)
+        self._unkept = self.state.begun, self.plan
+        self.plan, self._begun_by = registered(self._begun_by, self.state), None
+
+    def _go_on(self) -> bool:
+        """Return whether another stream follows: the cycle is synced that was begun before the start."""
+        if self._unkept is None or not self._is_past_begun:
+            return False
+        _, after = self._unkept
+        self.plan, self._unkept, self._begun_by = after or self.plan, None, None
+        self.plan.changes.keep(self.state.path)
+        return True
+
+    @property
+    def _is_past_begun(self) -> bool:
+        """Whether the cycle is synced before which nothing new is kept."""
+        return self._unkept is not None and self.state.marks.has(self._unkept[0])
 
     def _hold(self, held: contextlib.ExitStack) -> bool:
         """Hold what says that rows are sent, when no refresh does; return False if the end is asked for before."""
@@ -272,4 +304,4 @@ class Job:
         return CycleShards(self.state.path, self.plan.recipe, self.plan.topics)
 
     def _ending(self) -> bool:
-        return self._stopping.is_set() or self.state.suspended is not None
+        return self._stopping.is_set() or self.state.suspended is not None or self._is_past_begun

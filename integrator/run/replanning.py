@@ -9,7 +9,7 @@ import structlog
 from integrator import registration
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
-from integrator.errors import ColumnsFound, DataError, Found, SchemasFound, TopicsFound
+from integrator.errors import ColumnsFound, DataError, Found, IntegratorError, SchemasFound, TopicsFound
 from integrator.plan import Plan, as_kept, learned, replan
 from integrator.run.state.directory import State
 from integrator.tables import discovered_columns
@@ -28,12 +28,18 @@ def registered(plan: Plan, state: State) -> Plan:
     return dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
 
 
-def as_begun(plan: Plan) -> Plan:
-    """Return the plan by which the cycle was begun that is not synced: a part of it may be committed, and is the same.
+def as_begun(plan: Plan) -> Plan | None:
+    """Return the plan by which the cycle was begun that is not synced: by the definitions that the state keeps.
 
-    What tables have become since is found when their records are read. Raises IntegratorError.
+    A part of the cycle may be committed, and the rest must be the same, whatever tables have become since. None where
+    nothing is kept, or the channel's file is another one since.
     """
-    return dataclasses.replace(as_kept(plan), state=plan.state)
+    try:
+        made = as_kept(plan)
+    except IntegratorError:
+        return None
+    is_another = bool(made.recipe.tables) and made.recipe != plan.recipe
+    return dataclasses.replace(made, state=plan.state) if is_another else None
 
 
 def replanned(plan: Plan, state: State, found: Found) -> Plan:

@@ -6,6 +6,7 @@ A real PostgreSQL; neither Kafka nor Spark.
 import contextlib
 import json
 import random
+import threading
 import time
 from collections import Counter
 
@@ -302,6 +303,37 @@ def test_rows_alone_that_are_broken_off_are_read_on(database, spooled, monkeypat
     assert counts["a"] == 300  # whole before the end, and not read again
     assert 300 < counts["b"] <= 600  # broken off, and read again
     assert counts["c"] == 300
+
+
+def test_a_table_that_is_new_is_read_though_a_transaction_is_always_open(server, database, name, tmp_path, monkeypatch):
+    """Each try waits for those that are open then, of which others have begun meanwhile: it waits for longer each time."""
+    monkeypatch.setattr(snapshots, "_LATER_S", 0.1)
+    monkeypatch.setattr(snapshots, "_REST", 1)
+    monkeypatch.setattr(streams, "_TABLES_S", 0.2)
+    database("create table a(k serial primary key, v text)")
+    spooled = Spooled(server, tmp_path / "spool", name)
+    spool = Spool(spooled.directory, framing=FRAMES)
+    capture, ending = spooled.capture(spool), threading.Event()
+
+    def write(first_s):
+        time.sleep(first_s)
+        while not ending.is_set():
+            database("begin; insert into a(v) values ('x'); select pg_sleep(1); commit")
+
+    capture.start()
+    writers = [threading.Thread(target=write, args=(first_s,)) for first_s in (0, 0.5)]
+    for one in writers:
+        one.start()
+    try:
+        until(lambda: any(line["table"] == "a" for _, line in spooled.lines()))
+        database("create table b(k int primary key, v text); insert into b values (1, 'there')")
+        until(lambda: any(line["table"] == "b" for _, line in spooled.lines()))
+    finally:
+        ending.set()
+        for one in writers:
+            one.join()
+        capture.close()
+        spool.close()
 
 
 @pytest.mark.parametrize("snapshot", ["initial", "never"])

@@ -10,8 +10,9 @@ from collections import defaultdict
 import pytest
 
 from integrator import plan
-from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.run.state.directory import State
+from integrator.sources.postgres.source import Postgres
 from tests.parts import kafka_io, postgres
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import until
@@ -141,6 +142,26 @@ def test_i8_a_cycle_that_was_committed_and_not_synced_is_sent_as_it_was_begun(
     [(_, rows)] = rows_of(broker, f"{name}.t").items()
     assert [row["k"] for row in rows] == [1, 2, 3]
     assert ("w" in rows[2]) == ("column" in change)
+
+
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_a_cycle_that_failed_by_what_the_catalogue_was_is_mended_by_a_start(
+    delivery, database, broker, channel, integrate_once, name, monkeypatch
+):
+    """Nothing of it is committed, so that it need not be sent as it was begun: the start asks the catalogue."""
+    database.run("create table t(k int primary key, v text not null); insert into t values (1, 'there')")
+    path = channel(actions=[one for one in ROWS if "FileFormat" not in one])
+    path.write_text(f"{path.read_text()}delivery: {delivery}\n")
+    integrate_once(path)
+    database.run("alter table t alter v drop not null; insert into t values (2, null)")
+    real = Postgres.defines
+    with monkeypatch.context() as patched:  # as a process that began before
+        patched.setattr(Postgres, "defines", lambda self, *topics, asks=True: real(self, *topics, asks=False))
+        with pytest.raises(DataError, match="null, where the definition says not null"):
+            integrate_once(path)
+    integrate_once(path)
+    [(_, rows)] = rows_of(broker, f"{name}.t").items()
+    assert [row["payload"]["v"] for row in rows] == ["there", None]
 
 
 def test_what_is_not_sent_is_shown_where_it_is_asked_for(database, channel, integrate_once):

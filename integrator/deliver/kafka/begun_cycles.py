@@ -13,7 +13,7 @@ from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
 from integrator.deliver.kafka.cycle_records import committed
 from integrator.deliver.kafka.transaction import TransactionalProducer, older_state, too_late
-from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.errors import BegunOtherwise, EnvironmentFault
 
 
 class BegunCycles:
@@ -92,7 +92,7 @@ class BegunCycles:
             if found is not None and (found.generation, found.cycle) == (record.generation, record.cycle):
                 if written:
                     raise too_late(record, found)
-                raise ConfigurationError(
+                raise BegunOtherwise(
                     f"cycle {record.cycle} was begun with another definition of the channel, and a part of it is "
                     "committed; run that one until the cycle is synced, then change it; or remove shards.json from the "
                     "state directory: then rows of the cycle may come twice"

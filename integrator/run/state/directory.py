@@ -255,10 +255,14 @@ class State:
         return self.marks.read(cycles[-1]) if cycles else None
 
     @property
+    def begun(self) -> int:
+        """The number of the last cycle that was begun; -1 before the first."""
+        return max(SparkCheckpoint(Path(self.spark_checkpoint)).begun(), default=-1)
+
+    @property
     def is_in_cycle(self) -> bool:
         """Whether a cycle is begun, and not synced."""
-        begun = SparkCheckpoint(Path(self.spark_checkpoint)).begun()
-        return bool(begun) and not self.marks.has(begun[-1])
+        return self.begun >= 0 and not self.marks.has(self.begun)
 
     def last_slice(self) -> int:
         """Return the number of the last file that is in a synced cycle; 0 before the first. Raises Damaged."""

@@ -25,8 +25,9 @@ from integrator.sources.capture.first_rows import NotYet
 
 _FRAME_BYTES = 1024 * 1024
 _BEGIN = "start transaction with consistent snapshot"
-_LOOK_S, _SILENT_S, _LOCK_S = 0.2, 60.0, 5
-"""_LOCK_S: who writes waits for as long as we wait for the lock; so it is given up, and tried again."""
+_LOOK_S, _SILENT_S, _LOCK_S, _REST = 0.2, 60.0, 5, 10
+"""_LOCK_S: who writes waits for as long as we wait for the lock; so it is given up, and tried again after _REST
+times as long."""
 
 
 class Point:
@@ -222,11 +223,12 @@ def _lock_all(locking: Session, before: IntegratorError) -> None:
     except SourceAway as error:
         raise NotYet(
             f"{error}, within {_LOCK_S} s: the rows that tables have are read once nobody has them locked for so long; "
-            f"before: {before}"
+            f"before: {before}",
+            _REST * _LOCK_S,
         ) from None
     except EnvironmentFault as error:
         if isinstance(before, SourceAway):
-            raise NotYet(str(before)) from None
+            raise NotYet(str(before), _REST * _LOCK_S) from None
         raise EnvironmentFault(
             f"{before}; {error}: to read the rows that tables have, grant lock tables on the tables, or reload on *.*, "
             "to our user; or declare `snapshot: never`"

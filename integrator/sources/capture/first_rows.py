@@ -49,7 +49,15 @@ class Point(Protocol):
 
 
 class NotYet(Exception):
-    """A place cannot be had now without waiting for long, for transactions that are open. Its text says for what."""
+    """A place cannot be had now without waiting for long, for transactions that are open.
+
+    again_s: so many seconds are to pass before the next try, for the log waits for each.
+    """
+
+    def __init__(self, text: str, again_s: float) -> None:
+        """Take what was waited for."""
+        super().__init__(text)
+        self.again_s = again_s
 
 
 class Points(Protocol):
@@ -77,7 +85,8 @@ class FirstRows:
         (spool / FILE).unlink(missing_ok=True)  # of a process that was killed
         self._point: Point | None = None
         self._due: list[Captured] = []
-        self._postponed = set[str]()
+        self._postponed = set[int]()
+        self._not_before = 0.0
 
     @property
     def place(self) -> int | None:
@@ -85,8 +94,8 @@ class FirstRows:
         return None if self._point is None else self._point.lsn
 
     def is_due(self, oid: int) -> bool:
-        """Return whether the rows of a table are due."""
-        return any(one.relation.oid == oid for one in self._due)
+        """Return whether the rows of a table are due, or will be."""
+        return oid in self._postponed or any(one.relation.oid == oid for one in self._due)
 
     def write(self) -> None:
         """Make the record durable."""
@@ -120,12 +129,15 @@ class FirstRows:
             self.note_read(new)
             return True
         names = [one.name for one in new]
+        if time.monotonic() < self._not_before:
+            return True
         try:
             point = self._points.later()
         except NotYet as reason:
-            if not self._postponed.issuperset(names):
+            if not self._postponed.issuperset(one.relation.oid for one in new):
                 self._log.warning("tables are new, and wait for open transactions", tables=names, reason=str(reason))
-            self._postponed.update(names)
+            self._postponed.update(one.relation.oid for one in new)
+            self._not_before = time.monotonic() + reason.again_s
             return True
         if point.lsn < least:
             point.close()

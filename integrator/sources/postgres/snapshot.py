@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
+import time
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,8 +21,10 @@ from integrator.sources.postgres.slot import Names
 from integrator.tables.postgres_catalogue import literal
 
 _FRAME_BYTES = 1024 * 1024
-_LATER_S = 2.0
-"""For so long the log waits for open transactions where a table is new; then it goes on, and that is tried again."""
+_LATER_S, _MOST_S, _REST = 2.0, 64.0, 5
+"""For so long the log waits for open transactions where a table is new, at first; twice as long each time, for others
+begin meanwhile. Between two tries it goes on for so many times as long."""
+_ALIVE_S = 1.0
 
 
 class Point:
@@ -55,12 +60,14 @@ class Point:
 class SlotPoints:
     """Places in the log at which replication slots are created: after all transactions that are open have ended.
 
-    waits: whether the log may wait for their end, where tables come later.
+    waits: whether the log may wait for their end, where tables come later. alive: answers the server meanwhile.
     """
 
-    def __init__(self, server: Server, location: PostgresLocation, names: Names, *, waits: bool) -> None:
+    def __init__(
+        self, server: Server, location: PostgresLocation, names: Names, alive: Callable[[], None], *, waits: bool
+    ) -> None:
         self._server, self._location, self._slot, self._failover = server, location, names.slot, names.failover
-        self._waits = waits
+        self._waits, self._alive, self._later_s = waits, alive, _LATER_S
 
     def first(self) -> Point:
         """Create the slot; return its place. Raises SourceAway, EnvironmentFault."""
@@ -69,9 +76,16 @@ class SlotPoints:
 
     def later(self) -> Point:
         """Return the place of a slot that is gone with the connection. Raises as `first`, and NotYet."""
-        return self._create(
-            f"{self._slot[:50]}_snapshot", lasting=" TEMPORARY", most_s=None if self._waits else _LATER_S
-        )
+        name = f"{self._slot[:45]}_snapshot_{zlib.crc32(self._slot.encode()):08x}"
+        if self._waits:
+            return self._create(name, lasting=" TEMPORARY")
+        try:
+            point = self._create(name, lasting=" TEMPORARY", most_s=self._later_s)
+        except NotYet:
+            self._later_s = min(2 * self._later_s, _MOST_S)
+            raise
+        self._later_s = _LATER_S
+        return point
 
     def shown(self, lsn: int) -> str:
         """Return a place as PostgreSQL writes it."""
@@ -80,31 +94,41 @@ class SlotPoints:
     def _create(self, name: str, lasting: str = "", options: str = "", most_s: float | None = None) -> Point:
         connection = self._server.replication()
         try:
-            with self._server.asked(), _at_most(most_s, connection):
+            with self._server.asked(), self._watched(most_s, connection):
                 cursor: Any = connection.cursor()
-                cursor.execute(f"CREATE_REPLICATION_SLOT {quoted(name)}{lasting} LOGICAL pgoutput{options}")
+                try:
+                    cursor.execute(f"CREATE_REPLICATION_SLOT {quoted(name)}{lasting} LOGICAL pgoutput{options}")
+                except psycopg2.errors.QueryCanceled:
+                    if most_s is None:
+                        raise
+                    raise NotYet(f"some were open for {most_s:.0f} s", _REST * most_s) from None
                 _, lsn, snapshot, _ = cursor.fetchone()
             session = _reading(self._server, f"set transaction snapshot {literal(snapshot)}")
             return Point(lsn_of(lsn), session, self._location)
         finally:
             connection.close()  # the slot stays, if it is not temporary; the snapshot is the session's now
 
+    @contextlib.contextmanager
+    def _watched(self, seconds: float | None, connection: Any) -> Iterator[None]:
+        """Answer the server while a connection waits, and cancel what it does after so many seconds."""
+        done = threading.Event()
 
-@contextlib.contextmanager
-def _at_most(seconds: float | None, connection: Any) -> Iterator[None]:
-    """Cancel what a connection does after so many seconds. Raises NotYet."""
-    if seconds is None:
-        yield
-        return
-    canceling = threading.Timer(seconds, connection.cancel)
-    canceling.start()
-    try:
-        yield
-    except psycopg2.errors.QueryCanceled:
-        raise NotYet(f"some were open for {seconds:.0f} s") from None
-    finally:
-        canceling.cancel()
-        canceling.join()
+        def watch() -> None:
+            deadline = time.monotonic() + (math.inf if seconds is None else seconds)
+            while not done.wait(min(_ALIVE_S, max(deadline - time.monotonic(), 0.0))):
+                self._alive()
+                if time.monotonic() >= deadline:
+                    with contextlib.suppress(psycopg2.Error):
+                        connection.cancel()
+                    deadline = time.monotonic() + _ALIVE_S  # it may not have arrived
+
+        watching = threading.Thread(target=watch, name="waiting for a place", daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watching.join()
 
 
 class ReadPoints:

@@ -135,7 +135,7 @@ class Stream(SpoolingStream):
         known = record if record is not None and slot is not None else Record(system, database, names.slot)
         known.timeline = now
         rows = self._rows = FirstRows(
-            SlotPoints(self._server, self._location, names, waits=self._until_now),
+            SlotPoints(self._server, self._location, names, self._alive, waits=self._until_now),
             known,
             self._spool.path,
             self._intake,
