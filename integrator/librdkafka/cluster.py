@@ -38,7 +38,7 @@ Partition = tuple[str, int]
 """A topic and the number of a partition."""
 
 
-@dataclass(eq=False)  # not frozen: what it passes through sets its traceback
+@dataclass(unsafe_hash=True)  # not frozen: what it passes through sets its traceback
 class ClusterFault(Exception):
     """Why a cluster does not answer, as data. of: the topic or group that was asked of. text: what the client says."""
 

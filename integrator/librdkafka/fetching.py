@@ -32,7 +32,7 @@ class Range:
     end: int
 
 
-@dataclass(eq=False)  # not frozen: what it passes through sets its traceback
+@dataclass(unsafe_hash=True)  # not frozen: what it passes through sets its traceback
 class ReadFault(Exception):
     """Why a range cannot be read on, as data.
 
