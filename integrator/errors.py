@@ -286,7 +286,10 @@ class ConfigurationError(IntegratorError):
 
 
 class BegunOtherwise(ConfigurationError):
-    """A cycle was begun with another definition of the channel, and a part of it is committed."""
+    """A cycle was begun with another definition of the channel, and a part of it is committed.
+
+    The driver may know that definition: see `run.left_cycle`.
+    """
 
 
 _KINDS: tuple[type[IntegratorError], ...] = (

@@ -45,7 +45,7 @@ class DatabaseLocation(SourceLocation):
     )
 
     @property
-    def follows(self) -> bool:
+    def captures_changes(self) -> bool:
         """Whether changes are captured."""
         return self.snapshot != "only"
 

@@ -1,4 +1,4 @@
-"""The commands about where a channel stands: `state`, `suspend`, `resume`. They need none of its secrets, unasked."""
+"""The commands about where a channel stands: `state`, `suspend`, `resume`. Only `state --connect` needs its secrets."""
 
 from __future__ import annotations
 

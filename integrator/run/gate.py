@@ -20,7 +20,7 @@ _POLL_S = 0.1
 class EndedError(Exception):
     """The end was asked for before this cycle began: Spark does not commit it, and the next start begins it.
 
-    Spark logs its name, which is passed over because it ends so.
+    Spark logs the name of this class. `spark.jvm_log` skips that line because the name ends in Error.
     """
 
 

@@ -23,7 +23,8 @@ from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
-from integrator.run.replanning import as_begun, registered, replanned
+from integrator.run.left_cycle import LeftCycle
+from integrator.run.replanning import registered, replanned
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.seen import progress
@@ -63,10 +64,9 @@ class Job:
         self._restarts = Restarts(plan.restart, self.state.last_slice)
         self._jvms_lock: object = None
         self._begun = self._receiving = False
-        self._begun_by: Plan | None = None
-        """The plan by which a cycle was begun that was not synced at the start, where it is another one."""
-        self._unkept: tuple[int, Plan | None] | None = None
-        """The number of that cycle, and the plan after it, if that is not this one: what it knows is kept then."""
+        self._left = LeftCycle(self.state)
+        self._is_kept = False
+        """Whether the state keeps what the plan's source knows."""
 
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
@@ -75,18 +75,15 @@ class Job:
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
         journal = consistency.check(self.state)
-        if self.state.is_in_cycle:
-            self._begun_by = as_begun(self.plan)
+        self._left.look(self.plan)
         source = self.plan.changes
         there = self._listing().slices(journal.ends, Limit(most=1))
         kept = KEPT_CYCLES, self.state.ends()
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, *kept))
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
-        if self._begun_by is None:
-            source.keep(self.state.path)
-        else:  # what is kept may be needed again, until the cycle is synced
-            self._unkept = self.state.begun, None
+        if not self._left.is_of_another_plan:
+            self._keep()
         self.plan = registered(self.plan, self.state)
 
     def close(self) -> None:
@@ -176,37 +173,31 @@ class Job:
                     if once and not self._receiving:
                         self._feed.catch_up(self.state.last_slice())
                     self._run(spark, once=once)
-                    adding = self._go_on()
+                    adding = self._left.is_synced
+                    if adding:
+                        self.plan, self._is_kept = self._left.current(), False
                 except BegunOtherwise:
-                    self._go_back()
+                    plan = self._left.begun_by(self.plan)
+                    if plan is None:
+                        raise
+                    self._send_by(plan)
                 except Found as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                     self.plan = replanned(self.plan, self.state, found)
                 except (PySparkException, Py4JError, ConnectionError) as error:
                     raise classify(error) or consistency.of_checkpoint(self.state, error) or error from error
 
-    def _go_back(self) -> None:
-        """Send the cycle as it was begun. Called while that is handled which says that it was begun otherwise."""
-        if self._begun_by is None:
-            raise  # noqa: PLE0704 - what the caller handles
+    def _send_by(self, plan: Plan) -> None:
+        """Have the left cycle sent by the plan that began it."""
         self.state.wait_for_senders(SUCCESSOR_WAIT_S)
-        self._log.warning("the cycle is sent as it was begun", cycle=self.state.begun)
-        self._unkept = self.state.begun, self.plan
-        self.plan, self._begun_by = registered(self._begun_by, self.state), None
+        self._log.warning("the cycle is sent by the definitions with which it was begun", cycle=self.state.begun)
+        self.plan = registered(plan, self.state)
 
-    def _go_on(self) -> bool:
-        """Return whether another stream follows: the cycle is synced that was begun before the start."""
-        if self._unkept is None or not self._is_past_begun:
-            return False
-        _, after = self._unkept
-        self.plan, self._unkept, self._begun_by = after or self.plan, None, None
-        self.plan.changes.keep(self.state.path)
-        return True
-
-    @property
-    def _is_past_begun(self) -> bool:
-        """Whether the cycle is synced before which nothing new is kept."""
-        return self._unkept is not None and self.state.marks.has(self._unkept[0])
+    def _keep(self) -> None:
+        """Keep what the source knows, once a cycle is begun by the plan: what was kept before is not needed then."""
+        if not self._is_kept:
+            self.plan.changes.keep(self.state.path)
+            self._is_kept = True
 
     def _hold(self, held: contextlib.ExitStack) -> bool:
         """Hold what says that rows are sent, when no refresh does; return False if the end is asked for before."""
@@ -236,6 +227,8 @@ class Job:
             return found
 
         shards = self._shards(spark)
+        if shards is None:  # nothing is recorded at the brokers, with which another plan would disagree
+            self._keep()
         integrate_cycle = cycle(self.plan, self.state, cores, shards, synced)
         retries = RetriedCycles(
             self._restarts,
@@ -301,7 +294,7 @@ class Job:
         """
         if session.is_local(spark) and not self.plan.recipe.send.exactly_once:
             return None
-        return CycleShards(self.state.path, self.plan.recipe, self.plan.topics)
+        return CycleShards(self.state.path, self.plan.recipe, self.plan.topics, self._keep)
 
     def _ending(self) -> bool:
-        return self._stopping.is_set() or self.state.suspended is not None or self._is_past_begun
+        return self._stopping.is_set() or self.state.suspended is not None or self._left.is_synced

@@ -144,6 +144,35 @@ def test_i8_a_cycle_that_was_committed_and_not_synced_is_sent_as_it_was_begun(
     assert ("w" in rows[2]) == ("column" in change)
 
 
+def test_i8_each_of_two_crashes_is_mended_by_the_definitions_of_its_cycle(
+    database, broker, channel, integrate_once, name, monkeypatch
+):
+    """The table is altered after each. The second cycle is begun by other definitions than the first was."""
+    database.run("create table t(k int primary key, v text); insert into t values (1, 'there')")
+    path = channel()
+    path.write_text(f"{path.read_text()}delivery: exactly_once\n")
+    integrate_once(path)
+    real = State.mark
+    for number, column in enumerate("wx", 1):
+        database.run(f"insert into t(k, v) values ({number + 1}, 'committed')")
+
+        def mark(state, done, *more, number=number):
+            if done.cycle == number:
+                raise Crash
+            return real(state, done, *more)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(State, "mark", mark)
+            with pytest.raises(Crash):
+                integrate_once(path)
+        database.run(f"alter table t add column {column} int default 7")
+    database.run("insert into t(k, v) values (4, 'after')")
+    integrate_once(path)
+    [(_, rows)] = rows_of(broker, f"{name}.t").items()
+    assert [row["k"] for row in rows] == [1, 2, 3, 4]
+    assert [sorted({"w", "x"} & row.keys()) for row in rows] == [[], [], ["w"], ["w", "x"]]
+
+
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
 def test_a_cycle_that_failed_by_what_the_catalogue_was_is_mended_by_a_start(
     delivery, database, broker, channel, integrate_once, name, monkeypatch

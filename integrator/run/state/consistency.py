@@ -120,11 +120,11 @@ def _check_whole(state: State, cycle: int, journal: Journal) -> None:
 
 
 def _check_spool(state: State, mark: CycleMark, journal: Journal) -> None:
-    """Raise Damaged where a segment of the spool is gone that comes after a cycle: not all of them can be kept."""
+    """Raise Damaged where a segment of the spool is gone that cycles after `mark` have: not all of them are kept."""
     for _, one in journal.between(mark.last_slice, len(journal)):
         path = state.path / SPOOL / Path(one.path).name
         if Path(one.path).parent.name == SPOOL and is_segment(path.name) and not path.exists():
-            raise Damaged(f"{path}: is not there any more: segments of synced cycles are kept while they are few bytes")
+            raise Damaged(f"{path}: is not there any more: of synced cycles as many bytes are kept as spool_bytes says")
 
 
 def _check(state: State) -> Journal:

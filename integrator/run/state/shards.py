@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -84,8 +85,12 @@ def _generation() -> str:
 class CycleShards:
     """Divides the cycles of one run of a stream into shards."""
 
-    def __init__(self, state: Path, recipe: Recipe, topics: tuple[str, ...]) -> None:
+    def __init__(
+        self, state: Path, recipe: Recipe, topics: tuple[str, ...], recorded: Callable[[], None] = lambda: None
+    ) -> None:
         """Take the channel's state directory. topics: the channel's, one of which has the offset that records a cycle.
+
+        recorded: is called when the brokers have the record of a cycle, before its first message is sent.
 
         Raises ConfigurationError, or EnvironmentFault.
         """
@@ -100,7 +105,7 @@ class CycleShards:
         topic = self._settings.topic
         self._topic = topic if topic in topics else topics[0]
         self._begun = BegunCycles(recipe.send, self._settings.name, tuple({self._topic: 0, topic or self._topic: 0}))
-        self._stream, self._last = uuid.uuid4().hex, -1
+        self._stream, self._last, self._recorded = uuid.uuid4().hex, -1, recorded
 
     def begin(self, cycle: int, journal: str, moment: datetime, tasks: int) -> Shards:
         """Return how a cycle is sent: in as many shards as tasks, or, if it was begun before, as it was then.
@@ -119,6 +124,7 @@ class CycleShards:
         recipe = self._recipe.fingerprint
         record = CycleRecord(settings.generation, cycle, journal, recipe, tasks, made, self._topic)
         record = self._begun.begin(record, replaces=settings.renewed)
+        self._recorded()
         known_now = dataclasses.replace(settings, topic=self._topic, renewed=False)
         if known_now != settings:
             _write(self._state, known_now)

@@ -88,14 +88,14 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
     for schema, name, *column in session.rows(_COLUMNS):
         columns[schema, name].append(column)
     charsets, partly = Charsets(session), set(session.rows(_OF_COLUMNS))
-    not_logged = _not_logged(session) if location.follows else {}
+    not_logged = _not_logged(session) if location.captures_changes else {}
     tables, left_out = list[Captured](), dict[str, str]()
     for schema, name, kind, engine, rows in session.rows(_TABLES):
         full = f"{schema}.{name}"
         if not wanted(schema, name, location, session.server.database, lower=charsets.lower_names):
             continue
         reason = _no_columns(columns[schema, name], charsets)
-        if location.follows:
+        if location.captures_changes:
             reason = _no_changes(kind, engine) or reason or not_logged.get(schema)
         if reason or (reason := _partly_read(session, schema, name) if (schema, name) in partly else None):
             left_out[full] = reason

@@ -31,7 +31,7 @@ def problems(session: Session, location: BinlogLocation) -> Iterator[str]:
         yield f"there is no database {database}, or our user may not see it: mend the address, or grant select on it"
     if (own := product.name.lower()) != location.class_:
         yield f"the server is a {product.name}: write `class: {own}`"
-    elif location.follows:
+    elif location.captures_changes:
         yield from _problems_of_log(session)
 
 

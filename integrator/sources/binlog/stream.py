@@ -25,7 +25,7 @@ from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.rows_only import RowsOnly
-from integrator.sources.capture.stream import SpoolEnd, SpoolingStream
+from integrator.sources.capture.stream import SpoolingStream, SpoolTarget
 from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
 
@@ -48,15 +48,15 @@ class Captures:
         number = self.location.server_id or zlib.crc32(channel.encode()) or 1
 
         def connect(one: Capture, until_now: bool) -> Stream | TableRows:
-            if self.location.follows:
+            if self.location.captures_changes:
                 return Stream(one, self, spool, number, until_now=until_now)
             return TableRows(one, self, spool, until_now=until_now)
 
         return Capture(connect, channel, self.server.shown)
 
-    def into(self, spool: Spool) -> SpoolEnd:
+    def into(self, spool: Spool) -> SpoolTarget:
         """Return where what is captured is written."""
-        return SpoolEnd(spool, SENDER, self.location.spool_bytes, events.place_text)
+        return SpoolTarget(spool, SENDER, self.location.spool_bytes, events.place_text)
 
 
 class Stream(SpoolingStream):
@@ -209,23 +209,18 @@ class Stream(SpoolingStream):
         return is_whole and self._server_log.place >= self._target and self._server_log.is_same
 
 
-class TableRows(RowsOnly):
+class TableRows(RowsOnly["Captures"]):
     """Reads the rows that tables have: the server needs no log."""
 
-    def __init__(self, capture: Capture, at: Captures, spool: Spool, *, until_now: bool) -> None:
-        """Take a spool that is open."""
-        super().__init__(capture, at.server, at.into(spool), until_now=until_now)
-        self._location, self._server = at.location, at.server
-
     def _find(self, record: Record | None) -> Sequence[Captured]:
-        with self._server.session() as session:
-            if reasons := list(settings.problems(session, self._location)):
-                raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
+        with self._at.server.session() as session:
+            if reasons := list(settings.problems(session, self._at.location)):
+                raise EnvironmentFault(f"{self._at.server.shown}: {'; '.join(reasons)}")
             system = settings.identity(session)
             _check_same(session, record, system, record.database if record else "")
             known = record or Record(system, "", "")
-            rows = self._begin(ReadPoints(self._server, self._location, known.numbers, self._next), known)
-            return Tables(session, self._location, rows, self._intake, self._log).look()
+            rows = self._begin(ReadPoints(self._at.server, self._at.location, known.numbers, self._next), known)
+            return Tables(session, self._at.location, rows, self._intake, self._log).look()
 
 
 def _check_same(session: Session, record: Record | None, system: str, base: str) -> None:

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
 
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import Captured, FirstRows, Points
 from integrator.sources.capture.frames import place_after
 from integrator.sources.capture.record import ANEW, Record
-from integrator.sources.capture.stream import SpoolingStream
+from integrator.sources.capture.stream import NamedServer, SpoolingStream, SpoolTarget
+from integrator.sources.capture.thread import Capture
+from integrator.sources.spool import Spool
 
 
-class RowsOnly(SpoolingStream):
+class _Captures(Protocol):
+    @property
+    def server(self) -> NamedServer: ...
+
+    def into(self, spool: Spool) -> SpoolTarget: ...
+
+
+Captures = TypeVar("Captures", bound=_Captures)
+
+
+class RowsOnly(SpoolingStream, Generic[Captures]):
     """Ends when the rows are there. Another one, which `Capture` makes after a pause, reads tables that came since."""
+
+    def __init__(self, capture: Capture, at: Captures, spool: Spool, *, until_now: bool) -> None:
+        """Take a spool that is open."""
+        super().__init__(capture, at.server, at.into(spool), until_now=until_now)
+        self._at = at
 
     def capture(self) -> None:
         """Read the rows of tables that were not read yet. Raises IntegratorError, OSError."""

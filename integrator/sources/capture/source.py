@@ -128,7 +128,7 @@ def check_location(location: DatabaseLocation, tables: Sequence[Table], report: 
         report("text_columns", f"no table that is captured has a column {pattern!r}: mend it, or leave it out")
     for key in _IDLE & location.model_fields_set:
         report(key, "does nothing where changes are captured: leave it out")
-    for key in set() if location.follows else _OF_CHANGES & location.model_fields_set:
+    for key in set() if location.captures_changes else _OF_CHANGES & location.model_fields_set:
         report(key, "does nothing with `snapshot: only`, with which no changes are captured: leave it out")
 
 

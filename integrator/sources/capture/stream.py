@@ -18,7 +18,7 @@ SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.05
 _FULL_S, _ROWS_S = 0.2, 1.0
 
 
-class Place(Protocol):
+class NamedServer(Protocol):
     """A database as messages name it."""
 
     @property
@@ -27,8 +27,8 @@ class Place(Protocol):
 
 
 @dataclass(frozen=True)
-class SpoolEnd:
-    """What is captured into a spool that is open. sender: who writes it. bytes: how many may wait to be sent.
+class SpoolTarget:
+    """Where a capture writes: an open spool. sender: its name there. bytes: how many may wait to be sent.
 
     position: returns a position as the database writes it.
     """
@@ -42,7 +42,7 @@ class SpoolEnd:
 class SpoolingStream:
     """One connection to a database's log, from where the spool ends."""
 
-    def __init__(self, capture: Capture, server: Place, into: SpoolEnd, *, until_now: bool) -> None:
+    def __init__(self, capture: Capture, server: NamedServer, into: SpoolTarget, *, until_now: bool) -> None:
         """Begin where the spool ends. until_now: it ends when all is there that was committed at its start."""
         durable = standing_in(into.spool.path) or Standing()
         self._capture, self._spool, self._in_snapshot = capture, into.spool, durable.in_snapshot

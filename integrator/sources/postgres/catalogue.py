@@ -79,11 +79,11 @@ def found(session: Session, location: PostgresLocation) -> Found:
         full = f"{schema}.{name}"
         if not is_wanted(full, location) or (is_partition if location.partitions == "root" else kind == "p"):
             continue
-        if persistence == "u" and location.follows:
+        if persistence == "u" and location.captures_changes:
             left_out[full] = "is unlogged: its changes are in no log"
         elif not readable:
             left_out[full] = f"our user may not read it: grant select on {quoted(schema)}.{quoted(name)} to its role"
-        elif location.follows and (identity == "n" or (identity == "d" and not has_key)):
+        elif location.captures_changes and (identity == "n" or (identity == "d" and not has_key)):
             left_out[full] = (
                 "has no primary key and no replica identity: its updates and deletes cannot be published, and the "
                 f"database would refuse them; alter table {quoted(schema)}.{quoted(name)} replica identity full"

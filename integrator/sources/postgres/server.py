@@ -79,8 +79,6 @@ class Server:
             yield
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
             raise SourceAway(f"{self.shown}: {_text(error)}") from None
-        except (psycopg2.errors.UndefinedTable, psycopg2.errors.UndefinedColumn) as error:
-            raise SourceAway(f"{self.shown}: {_text(error)}") from None  # it was dropped since it was found
         except psycopg2.Error as error:
             if type(error) is psycopg2.DatabaseError:  # none of the server's, which have kinds: the connection is cut
                 raise SourceAway(f"{self.shown}: {_text(error)}") from None
@@ -167,7 +165,11 @@ class Session:
     def copy(self, sql: str, to: Any) -> None:
         """Run a COPY TO STDOUT, whose rows are written to `to`. Raises as `run`, and what `to` raises."""
         with self.server.asked(), self._connection.cursor() as cursor:
-            cursor.copy_expert(sql, to)
+            try:
+                cursor.copy_expert(sql, to)
+            except (psycopg2.errors.UndefinedTable, psycopg2.errors.UndefinedColumn) as error:
+                # it was dropped since it was found
+                raise SourceAway(f"{self.server.shown}: {_text(error)}") from None
 
 
 END = "case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end"

@@ -66,7 +66,7 @@ class Postgres(CapturedSource):
         """Yield why the database cannot be captured, and the statements that somebody with the rights must run."""
         try:
             with self._server.session() as session:
-                if self.location.follows:
+                if self.location.captures_changes:
                     there = slot.slot_of(session, self.names.slot)
                     for text in slot.problems(session, self.names, creates=there is None):
                         yield "address", text

@@ -21,7 +21,7 @@ from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.intake import OWN_PREFIX
 from integrator.sources.capture.record import Record
 from integrator.sources.capture.rows_only import RowsOnly
-from integrator.sources.capture.stream import SpoolEnd, SpoolingStream
+from integrator.sources.capture.stream import SpoolingStream, SpoolTarget
 from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
@@ -58,12 +58,12 @@ class Captures:
 
     def capture(self, spool: Spool, channel: str) -> Capture:
         """Return the capture into a spool that is open."""
-        kind = Stream if self.location.follows else TableRows
+        kind = Stream if self.location.captures_changes else TableRows
         return Capture(lambda one, until_now: kind(one, self, spool, until_now=until_now), channel, self.server.shown)
 
-    def into(self, spool: Spool) -> SpoolEnd:
+    def into(self, spool: Spool) -> SpoolTarget:
         """Return where what is captured is written."""
-        return SpoolEnd(spool, self.names.slot, self.location.spool_bytes, lsn_text)
+        return SpoolTarget(spool, self.names.slot, self.location.spool_bytes, lsn_text)
 
 
 class Stream(SpoolingStream):
@@ -254,17 +254,12 @@ class Stream(SpoolingStream):
         return {"log_kept_bytes": kept.kept_bytes, "wal_status": kept.status} if kept else {}
 
 
-class TableRows(RowsOnly):
+class TableRows(RowsOnly["Captures"]):
     """Reads the rows that tables have: neither a slot nor a publication is made, and a standby will do."""
 
-    def __init__(self, capture: Capture, at: Captures, spool: Spool, *, until_now: bool) -> None:
-        """Take a spool that is open."""
-        super().__init__(capture, at.server, at.into(spool), until_now=until_now)
-        self._location, self._server = at.location, at.server
-
     def _find(self, record: Record | None) -> Sequence[Captured]:
-        with self._server.session() as session:
+        with self._at.server.session() as session:
             system, database = identity(session, record)
             known = record or Record(system, database, "")
-            self._begin(ReadPoints(self._server, self._location, self._next), known)
-            return found(session, self._location).tables
+            self._begin(ReadPoints(self._at.server, self._at.location, self._next), known)
+            return found(session, self._at.location).tables
