@@ -220,7 +220,7 @@ class Made:
         self._positions.add(seq)
         if op == 5:
             self._truncated = max(self._truncated, seq)
-        else:
+        elif op != 4:  # the row before an update that keeps its key, which MySQL and MariaDB send, changes nothing
             assert op in (0, 1, 2, 3), op
             before = self._rows.get(row["id"], ("", None))[1] if op == 2 else None
             self._rows[row["id"]] = (seq, None if op in (0, 3) else {**(before or {}), **row})
