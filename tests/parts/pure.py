@@ -20,11 +20,13 @@ from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError, DataError, IntegratorError, from_wire
 from integrator.plan import build
 from integrator.run.passes.first_pass import first_pass
+from integrator.sources.contract import SliceReader
 from integrator.sources.files.reader import FileReader, slice_of
 from integrator.sources.slices import rows_of
 from integrator.sources.spool import segments
 
 LONGEST_ERROR = 2000  # characters
+FILES = FileReader()
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
 
 
@@ -134,6 +136,7 @@ def fragments(
     of_others: int = 0,
     joined: bool = False,
     groups: Sequence[int] = (),
+    reader: SliceReader = FILES,
 ) -> tuple[pa.Table, list[FileSummary]]:
     """The fragments of files read in one task, and the notes. Raises IntegratorError as the driver would.
 
@@ -146,7 +149,7 @@ def fragments(
         for number, (path, group) in enumerate(zip(files, given, strict=True), 1)
     ]
     try:
-        batches = list(first_pass(made, checkpoint or Checkpoint(), NOW, FileReader())(iter([rows_of(runs)])))
+        batches = list(first_pass(made, checkpoint or Checkpoint(), NOW, reader)(iter([rows_of(runs)])))
     except RuntimeError as error:
         raise from_wire(str(error)) or error from None
     table = pa.Table.from_batches(batches)

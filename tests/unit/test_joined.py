@@ -70,10 +70,10 @@ def hvr(directory, *files):
     return result
 
 
-def outcome(made, files, *, joined):
+def outcome(made, files, *, joined, reader=pure.FILES):
     """What files become: rows, summed notes; or the error."""
     try:
-        sent, notes = pure.fragments(made, *files, joined=joined)
+        sent, notes = pure.fragments(made, *files, joined=joined, reader=reader)
     except DataError as error:
         return str(error)
     rows = sorted(map(repr, sent.to_pylist()))
@@ -81,7 +81,7 @@ def outcome(made, files, *, joined):
     details = [detail for note in notes for detail in (*note.details, *note.rejections)]
     ends = [one.span.last for note in notes for one in note.streams.values() if one.span.last][-1:]
     sources = {table: source for note in notes for table, source in note.sources.items()}
-    return rows, counted, details, notes[-1].ordinal, notes[-1].streams[""].open, ends, sources
+    return rows, counted, details, notes[-1].ordinal, [one.open for one in notes[-1].streams.values()], ends, sources
 
 
 @pytest.mark.parametrize("name", RECORDED)

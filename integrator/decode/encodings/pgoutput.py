@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xxhash
@@ -141,18 +141,22 @@ def relations_in(data: bytes) -> list[Relation]:
 def lines_of(
     file: str, data: bytes, relations: Sequence[Relation], how: LineReading, most: int = BLOCK_BYTES
 ) -> Iterator[Lines]:
-    """Yield frames as lines, in blocks of about `most` bytes of frames; lines are numbered from 1.
+    """Yield frames as lines, as `as_they_came`. Raises DataError for text that is not UTF-8, too."""
+    for lines in as_they_came(file, data, relations, most):
+        yield in_utf_8(replace(lines, hidden=how.hidden), how, is_ascii=lines.text.max() < 128)
 
-    Raises EnvironmentFault, and DataError for text that is not UTF-8.
+
+def as_they_came(file: str, data: bytes, relations: Sequence[Relation], most: int = BLOCK_BYTES) -> Iterator[Lines]:
+    """Yield frames as lines, whose text is that of the frames, whether it is UTF-8 or not.
+
+    Lines are numbered from 1, and come in blocks of about `most` bytes of frames. Raises EnvironmentFault.
     """
     octets, programs = np.frombuffer(data, np.uint8), _programs(relations)
     at, number = 0, 1
     while at < len(octets):
         block, end, count = _block(file, octets, (at, most), programs)
         if count:
-            numbers = np.arange(number, number + count)
-            lines = Lines(file, block[0], numbers, block[1], (), how.hidden)
-            yield in_utf_8(lines, how, is_ascii=block[0].isascii())
+            yield Lines(file, block[0], np.arange(number, number + count), block[1])
         at, number = end, number + count
 
 

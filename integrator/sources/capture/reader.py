@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
+from integrator.arrow.arrays import Raw
 from integrator.decode.contract import File, Reading
-from integrator.decode.encodings.pgoutput import BLOCK_BYTES, Relation, lines_of, relations_in
+from integrator.decode.encodings.pgoutput import BLOCK_BYTES, Relation, as_they_came, lines_of, relations_in
+from integrator.decode.lines.joined import MOST_BYTES, JoinedLines, Joint
 from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.decode.lines.reading import LineReading
 from integrator.engine.arrays import Ints
@@ -36,13 +39,22 @@ class FramesFile(File):
         keys: RecordKeys | None = None,  # noqa: ARG002 - frames have no keys
     ) -> Iterator[Lines]:
         """Yield the frames as lines, in blocks, or all at once. Raises EnvironmentFault, and SchemasFound."""
+        data, relations = self._known()
+        how = LineReading(reading.block_bytes, reading.tolerant, reading.masks)
+        yield from lines_of(self.path, data, relations, how, len(data) if reading.whole_files else BLOCK_BYTES)
+
+    def as_they_came(self) -> Iterator[Lines]:
+        """Yield the frames as lines whose text may not be UTF-8. Raises EnvironmentFault, and SchemasFound."""
+        yield from as_they_came(self.path, *self._known())
+
+    def _known(self) -> tuple[bytes, list[Relation]]:
+        """Return the frames, and the relations of which each is known. Raises SchemasFound."""
         data, relations = self._read()
         new = [one for one in relations if one.digest not in self.digests]
         if new:
             names = ", ".join(one.full_name for one in new)
             raise SchemasFound(f"{names}: new columns or types", new[0].full_name, [one.digest for one in new])
-        how = LineReading(reading.block_bytes, reading.tolerant, reading.masks)
-        yield from lines_of(self.path, data, relations, how, len(data) if reading.whole_files else BLOCK_BYTES)
+        return data, relations
 
     def _read(self) -> tuple[bytes, list[Relation]]:
         data = Path(self.path).read_bytes()
@@ -50,8 +62,7 @@ class FramesFile(File):
 
     def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
         """Yield lines without their ends: those of these numbers, which ascend."""
-        data, relations = self._read()
-        for lines in lines_of(self.path, data, relations, LineReading()):
+        for lines in as_they_came(self.path, *self._read()):
             for at in np.flatnonzero(np.isin(lines.numbers, numbers)).tolist():
                 yield bytes(lines.data[lines.offsets[at] : lines.offsets[at + 1] - 1])
 
@@ -64,8 +75,32 @@ class FrameReader(FileReader):
 
     def file(self, one: TaskSlice) -> File:
         """Return the segment."""
+        return self._segment(one)
+
+    def _segment(self, one: TaskSlice) -> FramesFile:
         return FramesFile(one.path, one.ordinal, digests=self.digests)
 
-    def join(self, slices: Sequence[TaskSlice], *, records: bool) -> File | None:  # noqa: ARG002 - of the contract
-        """Return nothing: segments are read one by one."""
-        return None
+    def join(self, slices: Sequence[TaskSlice], *, records: bool) -> File | None:  # noqa: ARG002 - of topics
+        """Return the lines of small segments as those of one file; None where they have none, or too many bytes.
+
+        Raises EnvironmentFault, and SchemasFound.
+        """
+        found, texts, first_lines = list[TaskSlice](), list[Raw](), list[int]()
+        line, size = 1, 0
+        for one in slices:
+            begin = line
+            for lines in self._segment(one).as_they_came():
+                texts.append(lines.data)
+                line += len(lines)
+                size += len(lines.data)
+            if size > MOST_BYTES:
+                return None
+            if line > begin:
+                found.append(one)
+                first_lines.append(begin)
+        if not found:
+            return None
+        joint = Joint(np.array(first_lines), tuple(one.stream for one in found))
+        numbers = np.array([one.ordinal for one in found])
+        joined = JoinedLines(tuple(one.path for one in found), numbers, joint, pa.py_buffer(b"".join(texts)))
+        return File(slices[0].path, slices[0].ordinal, joined)
