@@ -15,7 +15,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.channel.databases import PostgresLocation
-from integrator.errors import EnvironmentFault, SourceAway
+from integrator.decode.encodings.pgoutput import lines_of, relations_in
+from integrator.decode.lines.reading import LineReading
+from integrator.errors import DataError, EnvironmentFault, SourceAway
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES, standing_in
 from integrator.sources.postgres import answers
@@ -384,6 +386,31 @@ def test_a_database_in_another_encoding(server, tmp_path, name):
         cursor.execute("insert into a values (2, 'Köln ß')")
     spooled.catch_up()
     assert [line["new"]["v"] for _, line in spooled.lines() if line["action"] == "I"] == ["Zürich", "Köln ß"]
+    server.psql(f"select pg_drop_replication_slot('s_{name}')")
+    server.psql(f"drop database {name} with (force)")
+
+
+def test_a_database_without_an_encoding(server, tmp_path, name):
+    """Its text may be any bytes: what is not UTF-8 is named, or rejected; the rest is sent."""
+    server.psql(f"create database {name} encoding 'SQL_ASCII' template template0 locale 'C'")
+    spooled = Spooled(server, tmp_path / "spool", name)
+    server.psql(r"create table a(k int primary key, v text); insert into a values (1, 'é'), (2, E'caf\351')", name)
+    spooled.catch_up()
+    server.psql(r"insert into a values (3, 'é'), (4, E'caf\351'), (5, 'e')", name)
+    spooled.catch_up()
+    sent, rejected = [], []
+    for path in sealed_in(spooled.directory):
+        data = path.read_bytes()
+        for block in lines_of(str(path), data, relations_in(data), LineReading(tolerant=True)):
+            sent += map(json.loads, bytes(block.data).splitlines())
+            rejected += block.rejected
+        if b"caf" in data:
+            with pytest.raises(
+                DataError, match=r"\.frames:\d+: not UTF-8: byte \d+ of the line is b'\\xe9'; .*SQL_ASCII"
+            ):
+                list(lines_of(str(path), data, relations_in(data), LineReading()))
+    assert [line["new"]["k"] for line in sent if line["action"] == "I"] == ["1", "3", "5"]
+    assert len(rejected) == 2
     server.psql(f"select pg_drop_replication_slot('s_{name}')")
     server.psql(f"drop database {name} with (force)")
 

@@ -34,6 +34,11 @@ from integrator.errors import EnvironmentFault
 
 BLOCK_BYTES = 4 * 1024 * 1024
 """Frames that become lines at once, about."""
+_ANY_BYTES = (
+    "a database whose encoding is SQL_ASCII sends bytes as it has them; with `errors: {tolerance: all}` such a change "
+    "is rejected, and the next ones are sent"
+)
+_ASCII = 128
 _DAMAGED = "is damaged: it is no segment of frames; restore it, or go back to before it (integrator state --back-to)"
 
 
@@ -143,7 +148,8 @@ def lines_of(
 ) -> Iterator[Lines]:
     """Yield frames as lines, as `as_they_came`. Raises DataError for text that is not UTF-8, too."""
     for lines in as_they_came(file, data, relations, most):
-        yield in_utf_8(replace(lines, hidden=how.hidden), how, is_ascii=lines.text.max() < 128)
+        is_ascii = bool(lines.text.max() < _ASCII)
+        yield in_utf_8(replace(lines, hidden=how.hidden), how, is_ascii=is_ascii, remedy=_ANY_BYTES)
 
 
 def as_they_came(file: str, data: bytes, relations: Sequence[Relation], most: int = BLOCK_BYTES) -> Iterator[Lines]:

@@ -201,14 +201,17 @@ def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Place
     return in_utf_8(lines, reading, is_ascii=is_ascii), after
 
 
-def in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool) -> Lines:
-    """Return the lines that are UTF-8. Raises DataError for another one, where that is not tolerated."""
+def in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool, remedy: str = _UTF_8) -> Lines:
+    """Return the lines that are UTF-8. Raises DataError for another one, where that is not tolerated.
+
+    remedy: what its error says is to be done.
+    """
     if is_ascii:
         return lines
     try:
         lines.array.validate(full=True)
     except pa.ArrowInvalid:
-        rejected = tuple(_not_utf8(lines))
+        rejected = tuple(_not_utf8(lines, remedy))
     else:
         return lines
     if not reading.tolerant:
@@ -217,7 +220,7 @@ def in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool) -> Lines:
     return replace(left, rejected=rejected)
 
 
-def _not_utf8(lines: Lines) -> Iterator[Rejected]:
+def _not_utf8(lines: Lines, remedy: str) -> Iterator[Rejected]:
     """Yield the lines with bytes that are not UTF-8, looked for in groups of lines."""
     with memoryview(lines.data) as view:
         for begin in range(0, len(lines), _GROUP):
@@ -228,7 +231,7 @@ def _not_utf8(lines: Lines) -> Iterator[Rejected]:
                 at = _undecodable(view[start:end])
                 if at is not None:
                     number, byte = int(lines.numbers[line]), bytes(view[start + at : start + at + 1])
-                    reason = f"not UTF-8: byte {at + 1} of the line is {byte!r}; {_UTF_8}"
+                    reason = f"not UTF-8: byte {at + 1} of the line is {byte!r}; {remedy}"
                     yield Rejected(Fault(Place(lines.file, number), reason), "VALUE_CONVERTER")
 
 

@@ -33,6 +33,9 @@ _REPORTED = ("client_encoding", "DateStyle", "IntervalStyle", "TimeZone")
 _UNREPORTED = ["extra_float_digits", "bytea_output", "lc_monetary"]
 _VARIABLES = ("PGTZ", "PGDATESTYLE", "PGOPTIONS")
 """By which libpq has settings of its own (https://www.postgresql.org/docs/current/libpq-envars.html)."""
+_NO_ENCODING = "SQL_ASCII"
+"""Of a database whose text is any bytes, which no client encoding but the same one can be sent in
+(https://www.postgresql.org/docs/current/multibyte.html)."""
 _CONNECT_S = 10
 _DEAD = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 """By which the system finds that the other end of a connection is gone: within a minute, instead of two hours."""
@@ -96,9 +99,15 @@ class Server:
         return Session(self, connection)
 
     def replication(self) -> LogicalReplicationConnection:
-        """Return a connection of the replication protocol. Raises SourceAway, EnvironmentFault."""
+        """Return a connection of the replication protocol. Raises SourceAway, EnvironmentFault.
+
+        Text of a database without an encoding comes as it is.
+        """
         with self.asked():
-            return self._connect(connection_factory=LogicalReplicationConnection)
+            connection = self._connect(connection_factory=LogicalReplicationConnection)
+            if _has_no_encoding(connection):
+                connection.set_client_encoding(_NO_ENCODING)
+            return connection
 
     def _check_settings(self, connection: Any, lost: Sequence[str]) -> None:
         """Raise EnvironmentFault where a connection does not have our settings."""
@@ -163,7 +172,12 @@ class Session:
             return found
 
     def copy(self, sql: str, to: Any) -> None:
-        """Run a COPY TO STDOUT, whose rows are written to `to`. Raises as `run`, and what `to` raises."""
+        """Run a COPY TO STDOUT, whose rows are written to `to`. Raises as `run`, and what `to` raises.
+
+        Text of a database without an encoding comes as it is.
+        """
+        if _has_no_encoding(self._connection):
+            sql += f" with (encoding '{_NO_ENCODING}')"
         with self.server.asked(), self._connection.cursor() as cursor:
             try:
                 cursor.copy_expert(sql, to)
@@ -174,6 +188,10 @@ class Session:
 
 END = "case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end"
 """Where the log of a server, or of a standby, ends."""
+
+
+def _has_no_encoding(connection: Any) -> bool:
+    return str(connection.info.parameter_status("server_encoding")) == _NO_ENCODING
 
 
 def _style(value: str) -> str:
