@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame
 from integrator.contracts.report import Report, refused_of
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka.topic_limits import one_by_one, refused
-from integrator.errors import DataError, DeliveryError, shortened
+from integrator.errors import DataError, DeliveryError, EnvironmentFault, shortened
 from integrator.names.numbers import counted
 from integrator.prefetch import prefetch
+from integrator.refresh import tables
 from integrator.refresh.rows import Rows, fragments
-from integrator.refresh.tables import unreadable
 from integrator.run.passes.second_pass import REPORT_DDL, second_pass
 from integrator.run.spark.failures import classify
 
@@ -36,7 +36,7 @@ def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shard
     try:
         collected = source.mapInArrow(passes, REPORT_DDL).collect()
     except (PySparkException, Py4JError) as error:
-        raise classify(error) or _of_data(rows, str(error)) or error from None
+        raise classify(error) or _of_database(rows, str(error)) or _of_data(rows, str(error)) or error from None
     reports = [Report.of_json(row.report) for row in collected]
     found = refused_of(reports)
     if found is not None:
@@ -54,9 +54,19 @@ def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shard
     return reports
 
 
+def _of_database(rows: Rows, text: str) -> EnvironmentFault | None:
+    """Return the error for a query that the database refused; its text may have values."""
+    reason = tables.refused(text)
+    return (
+        EnvironmentFault(f"table {rows.table}: {tables.REFUSES}: {_shown(rows, shortened(reason))}") if reason else None
+    )
+
+
+def _shown(rows: Rows, reason: str) -> str:
+    return "the reason is not shown, because the channel masks columns" if rows.recipe.masks else reason
+
+
 def _of_data(rows: Rows, text: str) -> DataError | None:
     """Return the error for a row that Spark could not read; its text may have the row's values."""
-    found = unreadable(text)
-    if rows.recipe.masks:
-        found = ["the reason is not shown, because the channel masks columns"] if found else []
-    return DataError(f"table {rows.table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
+    reason = "; ".join(map(shortened, tables.unreadable(text)))
+    return DataError(f"table {rows.table}: a row cannot be read: {_shown(rows, reason)}") if reason else None

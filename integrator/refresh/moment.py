@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from integrator.decode.dialects import postgres
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
-from integrator.refresh.tables import POSTGRES, query
+from integrator.refresh.tables import POSTGRES, answered, query
 from integrator.sources.tables import Database, TableSource
 
 _LSN = re.compile(r"[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}")
@@ -48,7 +48,8 @@ def of_database(spark: SparkSession, source: TableSource, wait_s: float = _WAIT_
         return None
 
     def ask(text: str) -> str:
-        return str(query(spark, source, text).collect()[0][0])
+        with answered(source.describe()):
+            return str(query(spark, source, text).collect()[0][0])
 
     return _of_postgres(ask, wait_s)
 

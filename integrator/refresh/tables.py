@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
@@ -19,13 +20,14 @@ from pyspark.sql.types import StringType, StructField, StructType
 from integrator import schema
 from integrator.channel.paths import is_uri
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, shortened
 from integrator.schema import Column, Table
 from integrator.sources.tables import Database, Snapshot, TableSource
 
 POSTGRES, MYSQL, MARIADB = "postgresql", "mysql", "mariadb"
 _SESSION = {
-    POSTGRES: "set timezone = 'UTC'; set bytea_output = 'hex'; set intervalstyle = 'postgres'; set datestyle = 'ISO'",
+    POSTGRES: "set timezone = 'UTC'; set bytea_output = 'hex'; set intervalstyle = 'postgres'; set datestyle = 'ISO'; "
+    "set row_security = off",  # policies would hide rows: then the query is an error
     MYSQL: "set time_zone = '+00:00'",
     MARIADB: "set time_zone = '+00:00'",
 }
@@ -44,6 +46,9 @@ _UNREADABLE = re.compile(
     re.MULTILINE,
 )
 """Spark's conditions for values."""
+_REFUSED = re.compile(r"^\s*Caused by: \S*SQL\w*Exception: (.*)$", re.MULTILINE)
+"""What a JDBC driver says of a query that failed while it ran."""
+REFUSES = "the database refuses the query"
 _LOOKED_AT = 1000
 """Rows of JSON files in which the names are looked for."""
 DRIVERS = {
@@ -82,6 +87,24 @@ def unreadable(text: str) -> list[str]:
     return list(dict.fromkeys(_UNREADABLE.findall(text)))
 
 
+def refused(text: str) -> str:
+    """Return why a database refused a query while it ran, as the text of Spark's failure says; else nothing."""
+    found: list[str] = _REFUSED.findall(text)
+    return found[-1].strip() if found else ""
+
+
+@contextmanager
+def answered(name: str) -> Iterator[None]:
+    """Raise EnvironmentFault for a query that a database refuses while it runs. name: whose query it is."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        reason = refused(str(error))
+        if not reason:
+            raise
+        raise EnvironmentFault(f"{name}: {REFUSES}: {shortened(reason)}") from error
+
+
 def query(spark: SparkSession, source: Database, text: str) -> DataFrame:
     """Return the result of a query."""
     database, location = source.database, source.location
@@ -111,7 +134,8 @@ def _bits(spark: SparkSession, source: Database, table: Table) -> dict[str, int]
         "select column_name as name, numeric_precision as length from information_schema.columns "  # noqa: S608
         f"where table_schema = {of_schema} and table_name = '{name}' and data_type = 'bit'"
     )
-    return {str(row["name"]): int(row["length"]) for row in query(spark, source, text).collect()}
+    with answered(source.describe()):
+        return {str(row["name"]): int(row["length"]) for row in query(spark, source, text).collect()}
 
 
 def _select(table: Table, database: str, condition: str, bits: dict[str, int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from integrator.errors import EnvironmentFault
 from integrator.plan import Plan
-from integrator.refresh.tables import frame
+from integrator.refresh.tables import answered, frame
 from integrator.run.spark import session
 from integrator.sources.contract import Problems
 from integrator.sources.tables import Database
@@ -23,7 +23,8 @@ def problems(plan: Plan) -> Problems:
     try:
         for recipe in plan.recipe.tables:
             try:
-                frame(spark, source, recipe, _NOTHING).collect()
+                with answered(f"table {recipe.in_source.name}"):
+                    frame(spark, source, recipe, _NOTHING).collect()
             except EnvironmentFault as error:
                 if str(error) not in seen:
                     yield "url", str(error)

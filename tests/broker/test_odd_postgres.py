@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 import yaml
 
+from integrator.errors import EnvironmentFault
 from tests.parts import jdbc, kafka_io, postgres
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -114,3 +115,12 @@ def test_topics_are_the_tables(command, refresh, integrate_once, broker, tmp_pat
         integrate_once(path)
         for table, key in {**KEYS, "log": []}.items():
             assert arrived(broker.servers, f"{name}.{table}", key) == there(server, IN_DATABASE[table]), table
+        server.psql(
+            "create role reader login; grant usage on schema ops to reader; "
+            "grant select on all tables in schema public, ops to reader; "
+            "alter table public.orders enable row level security; create policy own on public.orders using (id = 1)"
+        )
+        channel["locations"]["tab"]["user"] = "reader"
+        path.write_text(yaml.safe_dump(channel, sort_keys=False, allow_unicode=True))
+        with pytest.raises(EnvironmentFault, match='table orders: the database refuses the query: ERROR: query would be affected by row-level'):
+            refresh(path)

@@ -14,7 +14,7 @@ from integrator.tables import postgres_catalogue
 _TABLES = """
 select c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relispartition, c.relreplident::text,
   c.relpersistence::text,
-  has_table_privilege(c.oid, 'SELECT'),
+  has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid), current_user::text,
   exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and i.indisvalid),
   (select json_agg(json_build_array(a.attname, a.atttypid::bigint, a.atttypmod, c.relreplident = 'f' or exists (
       select from pg_index i where i.indrelid = c.oid and a.attnum = any(i.indkey)
@@ -75,7 +75,8 @@ def found(session: Session, location: PostgresLocation) -> Found:
     [(version,)] = session.rows("select current_setting('server_version_num')::int")
     sql = _TABLES.replace("{stored}", "and a.attgenerated = ''" if version >= GENERATED_FROM else "")
     tables, left_out = list[Captured](), dict[str, str]()
-    for oid, schema, name, kind, is_partition, identity, persistence, readable, has_key, columns in session.rows(sql):
+    for oid, schema, name, kind, is_partition, identity, persistence, *rights, has_key, columns in session.rows(sql):
+        readable, filtered, user = rights
         full = f"{schema}.{name}"
         if not is_wanted(full, location) or (is_partition if location.partitions == "root" else kind == "p"):
             continue
@@ -83,6 +84,11 @@ def found(session: Session, location: PostgresLocation) -> Found:
             left_out[full] = "is unlogged: its changes are in no log"
         elif not readable:
             left_out[full] = f"our user may not read it: grant select on {quoted(schema)}.{quoted(name)} to its role"
+        elif filtered:
+            left_out[full] = (
+                "has policies of row-level security, which hide rows from our user: as a superuser, "
+                f"alter role {quoted(user)} bypassrls"
+            )
         elif location.captures_changes and (identity == "n" or (identity == "d" and not has_key)):
             left_out[full] = (
                 "has no primary key and no replica identity: its updates and deletes cannot be published, and the "

@@ -26,8 +26,10 @@ _SETTINGS = {
     "statement_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
     "lock_timeout": "0",
+    "row_security": "off",
 }
-"""By which values are written as text: the same in the stream and in COPY, whatever a user or database sets."""
+"""By which values are written as text: the same in the stream and in COPY, whatever a user or database sets; by which
+nothing is given up; and by which a query that policies would hide rows from is an error."""
 _REPORTED = ("client_encoding", "DateStyle", "IntervalStyle", "TimeZone")
 """Those of them that a server reports to clients (https://www.postgresql.org/docs/current/libpq-status.html)."""
 _UNREPORTED = ["extra_float_digits", "bytea_output", "lc_monetary"]
