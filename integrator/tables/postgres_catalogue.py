@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from integrator.tables.sql_types import NAMED
+
 
 class Asked(Protocol):
     """A session at a database."""
@@ -61,7 +63,7 @@ order by n.nspname collate "C", c.relname collate "C"
 _TYPES = """
 select json_object_agg(t.oid, json_build_object(
   'kind', t.typtype, 'shown', quote_ident(n.nspname) || '.' || quote_ident(t.typname),
-  'item', case when t.typcategory = 'A' then t.typelem::bigint else 0 end,
+  'name', t.typname, 'item', case when t.typcategory = 'A' then t.typelem::bigint else 0 end,
   'own', coalesce(r.relkind, 'c') = 'c',
   'base', t.typbasetype::bigint, 'base_type', format_type(nullif(t.typbasetype, 0), t.typtypmod),
   'not_null', t.typnotnull,
@@ -72,9 +74,9 @@ select json_object_agg(t.oid, json_build_object(
       'type', format_type(a.atttypid, a.atttypmod)) order by a.attnum)
     from pg_attribute a where a.attrelid = r.oid and r.relkind = 'c' and a.attnum > 0 and not a.attisdropped)))::text
 from pg_type t join pg_namespace n on n.oid = t.typnamespace left join pg_class r on r.oid = t.typrelid
-where n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_toast%'
+where n.nspname <> 'pg_catalog' and n.nspname not like 'pg\\_toast%'
 """
-"""Types that are not PostgreSQL's own. own: not the rows of a table."""
+"""Types that are not PostgreSQL's own, those of information_schema among them. own: not the rows of a table."""
 
 Types = dict[int, dict[str, Any]]
 
@@ -139,7 +141,10 @@ def _type(oid: int, types: Types, written: set[int]) -> Iterator[str]:
         yield f"CREATE TYPE {kind['shown']} AS ENUM ({', '.join(kind['labels'] or ())});\n"
     elif kind["kind"] == "d":
         not_null = " NOT NULL" if kind["not_null"] else ""
-        yield f"CREATE DOMAIN {kind['shown']} AS {kind['base_type']}{not_null};\n"
+        base = _shown({"oid": kind["base"], "type": kind["base_type"]}, types)
+        yield f"CREATE DOMAIN {kind['shown']} AS {base}{not_null};\n"
+    elif kind["kind"] == "b" and not kind["item"] and kind["name"] not in NAMED:
+        yield f"CREATE DOMAIN {kind['shown']} AS text;\n"  # of an extension: what it prints
     elif kind["kind"] == "r":
         yield f"CREATE TYPE {kind['shown']} AS RANGE (subtype = {kind['range_of']});\n"
     elif kind["kind"] == "c" and kind["own"]:

@@ -27,7 +27,7 @@ from integrator.decode.encodings.pgoutput import (
 from integrator.decode.lines.reading import LineReading
 from integrator.errors import ConfigurationError, EnvironmentFault, SourceAway
 from integrator.sources.capture import frames
-from integrator.sources.capture.definitions import Definitions, is_wanted
+from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
 from integrator.sources.capture.record import Record
 from integrator.sources.postgres import identity
 from integrator.sources.postgres.slot import Names, Slot, check_slot
@@ -242,6 +242,35 @@ def test_columns_of_another_time_may_be_null():
     assert known(first) == {"k": False, "v": False}
     assert known(first, {**first, "new": "integer NOT NULL"}) == {"k": False, "v": False, "new": True}
     assert known(first, {"k": "integer NOT NULL"}) == {"k": False, "v": True}
+
+
+def test_a_column_that_might_be_null_before_may_be_null():
+    """Changes of before are not sent yet."""
+    known = Definitions()
+    for rest in ("int", "int not null"):
+        sql = f"create table public.a (k int primary key, v {rest});"
+        known = known.with_text(Definition(sql, "postgres", {"public.a": ["k", "v"]}))
+    [table] = known.tables()
+    assert [one.nullable for one in table.columns] == [False, True]
+
+
+NAMED = {
+    "a schema's name before": (["public.s_t", "public.t", "s.t"], ["s_t", "t", "s_t_2"]),
+    "case": (['public."AB"', 'public."Ab"', "public.ab"], ["ab", "public_ab", "public_ab_2"]),
+}
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_no_two_tables_have_one_name(what):
+    names, expected = NAMED[what]
+    sql = "".join(f"create table {name} (k int primary key);" for name in names)
+    known = Definitions().with_text(Definition(sql, "postgres", {one.replace('"', ""): ["k"] for one in names}))
+    assert [table.name for table in known.tables()] == expected
+
+
+def test_a_relation_with_another_key_is_another_one():
+    changed = replace(ORDERS, columns=tuple(replace(one, in_key=not one.in_key) for one in ORDERS.columns))
+    assert changed.digest != ORDERS.digest
 
 
 def test_keys_that_do_nothing_and_addresses_that_are_none_are_reported():

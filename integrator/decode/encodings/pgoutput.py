@@ -69,8 +69,8 @@ class Relation:
 
     @property
     def digest(self) -> int:
-        """What identifies names and types of its columns, as 63 bits: another table, or other columns, has another."""
-        columns = [(one.name, one.type, one.modifier) for one in self.columns]
+        """What identifies its columns and its identity, as 63 bits: another table, or other columns, has another."""
+        columns = [(one.name, one.type, one.modifier, one.in_key) for one in self.columns]
         return xxhash.xxh3_64_intdigest(repr((self.schema, self.table, columns)).encode()) >> 1
 
     def message(self) -> bytes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -96,7 +97,8 @@ class Definitions:
     def tables(self) -> list[Table]:
         """Return the tables by their names in the channel.
 
-        A column that was dropped, or that came later, may be null: records of another time do not have it.
+        A column that was dropped, that came later, or that might be null before, may be null: records of another time
+        do not have it.
         """
         made: dict[str, Table] = {}
         for text in self.texts:
@@ -142,16 +144,28 @@ def _tables(text: str) -> list[Table]:
 
 
 def _merged(before: Table, after: Table) -> Table:
-    known, now = {one.name for one in before.columns}, {one.name for one in after.columns}
-    columns = [one if one.name in known else replace(one, nullable=True) for one in after.columns]
+    known, now = {one.name: one for one in before.columns}, {one.name for one in after.columns}
+    columns = [
+        replace(one, nullable=one.nullable or one.name not in known or known[one.name].nullable)
+        for one in after.columns
+    ]
     columns += [replace(one, nullable=True) for one in before.columns if one.name not in now]
     return replace(after, columns=tuple(columns))
 
 
 def _named(tables: dict[str, Table]) -> list[Table]:
-    """Return tables by names that no two of them have: SCHEMA_TABLE, where another schema has one of that name."""
+    """Return tables by names that no two of them have, whatever their case: SCHEMA_TABLE where another one has it."""
     found: dict[str, Table] = {}
     for table in tables.values():
-        key = table.name if table.name not in found else f"{table.schema}_{table.name}"
+        key = next(one for one in _names_of(table) if one not in found)
         found[key] = replace(table, name=key)
     return list(found.values())
+
+
+def _names_of(table: Table) -> Iterator[str]:
+    """Yield what a table may be called, the simplest first."""
+    yield table.name
+    of_schema = f"{table.schema}_{table.name}"
+    yield of_schema
+    for number in itertools.count(2):
+        yield f"{of_schema}_{number}"

@@ -153,6 +153,15 @@ class FirstRows:
         self.record.write(self._spool)
         self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
 
+    def forget(self, oids: set[int]) -> None:
+        """Record that tables are not captured any more: should they be again, their rows are read."""
+        record = self.record
+        for of in (record.read, record.begun):
+            for name in [name for name, oid in of.items() if oid in oids]:
+                del of[name]
+        record.write(self._spool)
+        self._intake.read -= {oid.to_bytes(4, "big") for oid in oids}
+
     def _note_begun(self, table: Captured) -> None:
         """Record that rows of a table are there: where it is broken off, all of its changes follow them.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import Column, Relation
@@ -12,25 +13,60 @@ from integrator.sources.postgres.server import Session, quoted
 from integrator.tables import postgres_catalogue
 
 _TABLES = """
+with recursive member(root, oid) as (
+  select c.oid, c.oid from pg_class c where c.relkind in ('r', 'p')
+  union all
+  select m.root, h.inhrelid from member m join pg_inherits h on h.inhparent = m.oid
+  join pg_class c on c.oid = h.inhrelid where c.relispartition),
+listed(root, members) as (
+  select m.root, json_agg(json_build_array(m.oid::bigint, quote_ident(o.nspname) || '.' || quote_ident(p.relname),
+      p.relkind, p.relpersistence, case p.relreplident when 'f' then {full_identity} when 'n' then false else exists (
+        select from pg_index i where i.indrelid = p.oid and i.indisvalid and i.indimmediate
+        and case p.relreplident when 'd' then i.indisprimary else i.indisreplident end
+        and not exists (select from pg_attribute a
+          where a.attrelid = p.oid and a.attnum = any(i.indkey) {generated})) end))
+  from member m join pg_class p on p.oid = m.oid join pg_namespace o on o.oid = p.relnamespace group by m.root)
 select c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relispartition, c.relreplident::text,
-  c.relpersistence::text,
-  has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid), current_user::text,
-  exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and i.indisvalid),
+  has_schema_privilege(n.oid, 'USAGE'), has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid),
+  current_user::text,
   (select json_agg(json_build_array(a.attname, a.atttypid::bigint, a.atttypmod, c.relreplident = 'f' or exists (
       select from pg_index i where i.indrelid = c.oid and a.attnum = any(i.indkey)
       and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident else false end))
       order by a.attnum)
-    from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped {stored})
-from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped {stored}),
+  l.members
+from pg_class c join pg_namespace n on n.oid = c.relnamespace join listed l on l.root = c.oid
 where c.relkind in ('r', 'p') and c.relpersistence <> 't'
   and n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema'
   and not exists (select from pg_depend d
     where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
 order by n.nspname collate "C", c.relname collate "C"
 """
-"""Generated columns are in neither the stream nor a COPY of a table."""
-GENERATED_FROM = 120000
+"""Tables, their columns, and they with their partitions: of each whether its updates can be published.
+
+Generated columns are in neither the stream nor a COPY of a table.
+"""
+_GENERATED = {
+    "stored": "and a.attgenerated = ''",
+    "generated": "and a.attgenerated <> ''",
+    "full_identity": "true",
+}
+"""What the query has from the version on that has generated columns."""
+_NOT_GENERATED = {"stored": "", "generated": "and false", "full_identity": "true"}
+_GENERATED_FROM = 120000
 """The server's version that has generated columns."""
+_NOT_IN_IDENTITY_FROM = 180000
+"""The server's version that refuses updates whose replica identity has columns that are not published: `full`, too."""
+
+
+class Member(NamedTuple):
+    """A table, or a partition of it. identity: whether a row can be told from others by what is published of it."""
+
+    oid: int
+    quoted: str
+    kind: str
+    persistence: str
+    identity: bool
 
 
 @dataclass(frozen=True)
@@ -56,48 +92,105 @@ class Captured:
         return f"{quoted(self.relation.schema)}.{quoted(self.relation.table)}"
 
     @property
+    def alone(self) -> str:
+        """It, with its partitions, and without tables that inherit from it, which are tables of their own."""
+        return f"{'' if self.whole else 'only '}{self.quoted}"
+
+    @property
     def copy(self) -> str:
         """The statement that reads its rows."""
         columns = ", ".join(quoted(one.name) for one in self.relation.columns)
-        return f"copy (select {columns} from {'' if self.whole else 'only '}{self.quoted}) to stdout"  # noqa: S608
+        return f"copy (select {columns} from {self.alone}) to stdout"  # noqa: S608
 
 
 @dataclass(frozen=True)
 class Found:
-    """The tables of a database that a location is for. left_out: why others are not captured, by their names."""
+    """The tables of a database that a location is for.
+
+    left_out: why others are not captured, by their names. unlogged: which of them are unlogged. partitions: the oids of
+    partitions whose rows are those of captured tables.
+    """
 
     tables: tuple[Captured, ...]
     left_out: dict[str, str] = field(default_factory=dict)
+    unlogged: frozenset[str] = frozenset()
+    partitions: frozenset[int] = frozenset()
 
 
 def found(session: Session, location: PostgresLocation) -> Found:
     """Return which tables are captured. Raises SourceAway, EnvironmentFault."""
-    [(version,)] = session.rows("select current_setting('server_version_num')::int")
-    sql = _TABLES.replace("{stored}", "and a.attgenerated = ''" if version >= GENERATED_FROM else "")
-    tables, left_out = list[Captured](), dict[str, str]()
-    for oid, schema, name, kind, is_partition, identity, persistence, *rights, has_key, columns in session.rows(sql):
-        readable, filtered, user = rights
+    tables, left_out, unlogged, partitions = list[Captured](), dict[str, str](), set[str](), set[int]()
+    for oid, schema, name, kind, is_partition, identity, *rights, columns, listed in session.rows(_asked(session)):
         full = f"{schema}.{name}"
         if not is_wanted(full, location) or (is_partition if location.partitions == "root" else kind == "p"):
             continue
-        if persistence == "u" and location.captures_changes:
-            left_out[full] = "is unlogged: its changes are in no log"
-        elif not readable:
-            left_out[full] = f"our user may not read it: grant select on {quoted(schema)}.{quoted(name)} to its role"
-        elif filtered:
-            left_out[full] = (
-                "has policies of row-level security, which hide rows from our user: as a superuser, "
-                f"alter role {quoted(user)} bypassrls"
-            )
-        elif location.captures_changes and (identity == "n" or (identity == "d" and not has_key)):
-            left_out[full] = (
-                "has no primary key and no replica identity: its updates and deletes cannot be published, and the "
-                f"database would refuse them; alter table {quoted(schema)}.{quoted(name)} replica identity full"
-            )
+        members = [Member(*one) for one in listed]
+        why = _why_not_read(quoted(schema), f"{quoted(schema)}.{quoted(name)}", *rights)
+        why = why or ("" if columns else "has no columns")
+        if not why and location.captures_changes:
+            why = _why_not_captured(members, is_whole=kind == "p")
+            unlogged |= {full} if any(one.persistence == "u" for one in members) else set()
+        if why:
+            left_out[full] = why
         else:
-            relation = Relation(oid, schema, name, identity, tuple(Column(*one) for one in columns or ()))
+            relation = Relation(oid, schema, name, identity, tuple(Column(*one) for one in columns))
             tables.append(Captured(relation, kind == "p", kind == "p" or is_partition))
-    return Found(tuple(tables), left_out)
+            partitions |= {one.oid for one in members} - {oid}
+    return Found(tuple(tables), left_out, frozenset(unlogged), frozenset(partitions))
+
+
+def _asked(session: Session) -> str:
+    """Return the query of tables, as the server knows it."""
+    [(version,)] = session.rows("select current_setting('server_version_num')::int")
+    parts = (
+        _GENERATED if version >= _GENERATED_FROM else {"stored": "", "generated": "and false", "full_identity": "true"}
+    )
+    if version >= _NOT_IN_IDENTITY_FROM:
+        of_table = "select from pg_attribute a where a.attrelid = p.oid and a.attnum > 0 and not a.attisdropped"
+        parts = {**parts, "full_identity": f"not exists ({of_table} {parts['generated']})"}
+    sql = _TABLES
+    for name, text in parts.items():
+        sql = sql.replace(f"{{{name}}}", text)
+    return sql
+
+
+def _why_not_read(schema: str, name: str, usable: bool, readable: bool, filtered: bool, user: str) -> str:
+    """Return why the rows of a table cannot be read, all of them; nothing where they can."""
+    if not usable:
+        return f"is in a schema that our user may not use: grant usage on schema {schema} to {quoted(user)}"
+    if not readable:
+        return f"our user may not read it: grant select on {name} to {quoted(user)}"
+    if filtered:
+        return (
+            "has policies of row-level security, which hide rows from our user: as a superuser, "
+            f"alter role {quoted(user)} bypassrls"
+        )
+    return ""
+
+
+def _of_members(what: str, names: Sequence[str], *, is_whole: bool) -> str:
+    if is_whole:
+        return f"has partitions that are {what}, whose changes are in no log: {', '.join(names)}"
+    return f"is {what}: its changes are in no log"
+
+
+def _why_not_captured(members: Sequence[Member], *, is_whole: bool) -> str:
+    """Return why changes of a table are not in the log, or would be refused; nothing where they can be captured.
+
+    is_whole: it has partitions, whose changes are its.
+    """
+    if unlogged := [one.quoted for one in members if one.persistence == "u"]:
+        return _of_members("unlogged", unlogged, is_whole=is_whole)
+    if foreign := [one.quoted for one in members if one.kind == "f"]:
+        return _of_members("foreign", foreign, is_whole=is_whole)
+    if lacking := [one for one in members if not one.identity]:
+        remedy = "; ".join(f"alter table {one.quoted} replica identity full" for one in lacking)
+        which = "or one of its partitions, has no primary key" if is_whole else "has no primary key"
+        return (
+            f"{which} and no replica identity, or one with a generated or a deferrable column: its updates and deletes "
+            f"cannot be published, and the database would refuse them; {remedy}"
+        )
+    return ""
 
 
 def defined(

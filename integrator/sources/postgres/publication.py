@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault
+from integrator.sources.capture.record import ANEW
 from integrator.sources.postgres.catalogue import Captured
-from integrator.sources.postgres.server import Session, quoted
+from integrator.sources.postgres.server import LockedFault, Session, quoted
 from integrator.sources.postgres.slot import Names, version_of
 
 _ROOT_FROM = 130000
 """The server's version that publishes partitions as their root."""
+_LOCKED_MS = 1000
 
 
-def publish(session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation) -> list[str]:
-    """Create the publication, or add tables that it lacks; return which were added.
+def publish(
+    session: Session,
+    names: Names,
+    tables: Sequence[Captured],
+    location: PostgresLocation,
+    is_captured: Callable[[Captured], bool],
+) -> list[Captured]:
+    """Create the publication, or add tables that it lacks; return those that it has then: others are locked.
 
-    Raises EnvironmentFault with the statement that somebody else must run, where our user may not.
+    is_captured: returns whether the changes of a table were captured before. Raises EnvironmentFault where it lacks one
+    of those, for its changes since then are lost; and where our user may not, with the statement that others
+    must run.
     """
     has_root = version_of(session) >= _ROOT_FROM
     found = session.rows(
         "select puballtables, pubinsert and pubupdate and pubdelete and coalesce((to_jsonb(p)->>'pubtruncate')::bool, "
-        "true), (to_jsonb(p)->>'pubviaroot')::bool from pg_publication p where pubname = %s",
+        "true), (to_jsonb(p)->>'pubviaroot')::bool, coalesce(to_jsonb(p)->>'pubgencols', 'n') <> 'n' "
+        "from pg_publication p where pubname = %s",
         [names.publication],
     )
     if not found:
+        if gone := [one for one in tables if is_captured(one)]:
+            raise EnvironmentFault(f"the publication {names.publication} is gone: {_lost(gone)}; {ANEW}")
         if not tables:
             return []
         by = f" with ({_via_root(location)})" if has_root else ""
-        listed = ", ".join(one.quoted for one in tables)
+        listed = ", ".join(one.alone for one in tables)
         _run(session, f"create publication {quoted(names.publication)} for table {listed}{by}", names)
-        return [one.name for one in tables]
-    [(has_all_tables, has_all_changes, via_root)] = found
+        return [*tables]
+    [(has_all_tables, has_all_changes, via_root, has_generated)] = found
+    if has_generated:
+        raise EnvironmentFault(
+            f"the publication {names.publication} publishes generated columns, which the rows of tables that are read "
+            f"do not have; its owner must run: alter publication {quoted(names.publication)} set "
+            "(publish_generated_columns = none)"
+        )
     if not has_all_changes:
         raise EnvironmentFault(
             f"the publication {names.publication} does not publish all changes; its owner must run: alter publication "
@@ -45,7 +64,7 @@ def publish(session: Session, names: Names, tables: Sequence[Captured], location
             f"set ({_via_root(location)})"
         )
     if has_all_tables:
-        return []
+        return [*tables]
     _check_whole(session, names, tables)
     there = {
         (schema, name)
@@ -57,10 +76,37 @@ def publish(session: Session, names: Names, tables: Sequence[Captured], location
         )
     }
     lacking = [one for one in tables if (one.relation.schema, one.relation.table) not in there]
-    if lacking:
-        listed = ", ".join(one.quoted for one in lacking)
-        _run(session, f"alter publication {quoted(names.publication)} add table {listed}", names)
-    return [one.name for one in lacking]
+    if gone := [one for one in lacking if is_captured(one)]:
+        added = ", ".join(one.alone for one in gone)
+        raise EnvironmentFault(
+            f"the publication {names.publication} lacks tables that were captured: {_lost(gone)}; "
+            f"{ANEW}; or, to go on without those changes, have the owner of the tables run: alter publication "
+            f"{quoted(names.publication)} add table {added}"
+        )
+    locked = _add(session, names, lacking)
+    return [one for one in tables if one not in locked]
+
+
+def _lost(tables: Sequence[Captured]) -> str:
+    return f"changes of {', '.join(one.name for one in tables)} since then are not sent by the server"
+
+
+def _add(session: Session, names: Names, tables: Sequence[Captured]) -> list[Captured]:
+    """Add tables; return those that others have locked, for long: no changes are read while a lock is waited for."""
+    if not tables:
+        return []
+    add = f"alter publication {quoted(names.publication)} add table "
+    session.run(f"set lock_timeout = {_LOCKED_MS}")
+    try:
+        try:
+            _run(session, add + ", ".join(one.alone for one in tables), names)
+        except LockedFault:
+            if len(tables) == 1:
+                return [*tables]
+            return [one for one in tables if _add(session, names, [one])]
+    finally:
+        session.run("set lock_timeout = 0")
+    return []
 
 
 def _check_whole(session: Session, names: Names, tables: Sequence[Captured]) -> None:

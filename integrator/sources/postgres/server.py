@@ -27,9 +27,12 @@ _SETTINGS = {
     "idle_in_transaction_session_timeout": "0",
     "lock_timeout": "0",
     "row_security": "off",
+    "standard_conforming_strings": "on",
 }
 """By which values are written as text: the same in the stream and in COPY, whatever a user or database sets; by which
 nothing is given up; and by which a query that policies would hide rows from is an error."""
+_SINCE = {"idle_session_timeout": 140000, "transaction_timeout": 170000}
+"""Settings by which nothing is given up either, and the versions that have them."""
 _REPORTED = ("client_encoding", "DateStyle", "IntervalStyle", "TimeZone")
 """Those of them that a server reports to clients (https://www.postgresql.org/docs/current/libpq-status.html)."""
 _UNREPORTED = ["extra_float_digits", "bytea_output", "lc_monetary"]
@@ -47,6 +50,10 @@ NO_ADDRESS = (
     "the address is none that libpq takes: write postgresql://USER@HOST:PORT/DATABASE, with odd letters as %40, or "
     "host=… dbname=…, with values in '…' that have blanks"
 )
+
+
+class LockedFault(SourceAway):
+    """A lock that others have was not had in time."""
 
 
 class Server:
@@ -82,6 +89,8 @@ class Server:
         """Raise SourceAway where the server does not answer, and EnvironmentFault for what it refuses."""
         try:
             yield
+        except psycopg2.errors.LockNotAvailable as error:
+            raise LockedFault(f"{self.shown}: {_text(error)}") from None
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
             raise SourceAway(f"{self.shown}: {_text(error)}") from None
         except psycopg2.Error as error:
@@ -93,7 +102,6 @@ class Server:
         """Return a session. Raises SourceAway, EnvironmentFault."""
         with self.asked():
             connection = self._connect()
-            connection.autocommit = True
             with connection.cursor() as cursor:
                 cursor.execute("select name, setting from pg_settings where name = any(%s)", [_UNREPORTED])
                 lost = [name for name, value in cursor.fetchall() if value != _SETTINGS[name]]
@@ -142,6 +150,11 @@ class Server:
         connection = psycopg2.connect(**{**given, "options": options, "client_encoding": "UTF8"}, **more)
         there = {name: connection.info.parameter_status(name) or "" for name in _REPORTED}
         self._check_settings(connection, [name for name in there if _style(there[name]) != _SETTINGS[name.lower()]])
+        if not isinstance(connection, LogicalReplicationConnection):  # which is so by itself
+            connection.autocommit = True
+        for name in (name for name, since in _SINCE.items() if connection.server_version >= since):
+            with connection.cursor() as cursor:
+                cursor.execute(f"set {name} = 0")
         return connection
 
 

@@ -17,6 +17,7 @@ from integrator.decode.encodings.pgoutput import Relation, relation_of
 from integrator.engine.pgoutput import BEGIN, RELATION
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
+from integrator.sources.capture.definitions import is_wanted
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.intake import OWN_PREFIX
 from integrator.sources.capture.record import Record
@@ -79,6 +80,7 @@ class Stream(SpoolingStream):
         self._confirmed = 0
         self._cursor: Any = None
         self._answers: Answers | None = None
+        self._partitions, self._unlogged = frozenset[int](), frozenset[str]()
 
     def capture(self) -> None:
         """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
@@ -131,7 +133,7 @@ class Stream(SpoolingStream):
         check_slot(slot, record, names, self._confirmed)
         if names.failover and slot is not None and not slot.failover:
             self._server.replicate(f"ALTER_REPLICATION_SLOT {quoted(names.slot)} (FAILOVER)")
-        tables = self._tables()
+        tables = self._tables(record)
         known = record if record is not None and slot is not None else Record(system, database, names.slot)
         known.timeline = now
         rows = self._rows = FirstRows(
@@ -147,16 +149,33 @@ class Stream(SpoolingStream):
             self.copy()
         else:
             self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
-            rows.write()
+            there = {**known.read, **known.begun}
+            left = self._unlogged | {name for name in there if not is_wanted(name, self._location)}
+            rows.forget({oid for name, oid in there.items() if name in left})
             rows.look_for(tables)
         if self._until_now:
             [(now,)] = session.rows("select pg_logical_emit_message(true, %s, '') - '0/0'", [OWN_PREFIX])
             self._target = int(now)
 
-    def _tables(self) -> Sequence[Captured]:
+    def _tables(self, record: Record | None) -> Sequence[Captured]:
+        """Return the tables that the publication has, where it may be that some were added. Raises IntegratorError.
+
+        record: of what was captured.
+        """
         there = found(self._asked, self._location)
-        publish(self._asked, self._names, there.tables, self._location)
-        return there.tables
+        self._partitions, self._unlogged = there.partitions, there.unlogged
+        if record is not None and self._rows is not None:
+            for name in sorted(there.unlogged & record.read.keys()):
+                self._leave({record.read[name]}, "unlogged: its rows are read again when it is logged", name)
+
+        def is_captured(one: Captured) -> bool:
+            known = record and (record.read.get(one.name), record.begun.get(one.name))
+            return bool(known and one.relation.oid in known)
+
+        published = publish(self._asked, self._names, there.tables, self._location, is_captured)
+        if locked := [one.name for one in there.tables if one not in published]:
+            self._log.warning("tables are new, and locked: they are added later", tables=locked)
+        return published
 
     def _receive(self, connection: Any, answers: Answers) -> None:
         """Read messages until the end is asked for, or all is read that is to be read."""
@@ -183,7 +202,7 @@ class Stream(SpoolingStream):
                 self._wait_for_room()
             if now - looked > _TABLES_S and not self._intake.is_open:
                 looked = now
-                self._first_rows.look_for(self._tables())
+                self._look_for_tables()
 
     def _read_some(self) -> bool:
         """Read messages that are there; return whether no more are."""
@@ -201,16 +220,32 @@ class Stream(SpoolingStream):
     def _look_at(self, message: bytes) -> None:
         """Read tables that are due before a transaction that their rows do not have; look for those that are new."""
         if message[0] == RELATION:
-            if message[1:5] not in self._intake.read:
-                self._first_rows.look_for(self._tables())
-                self._report_left_out(relation_of(message))
+            self._look_at_table(relation_of(message))
         elif (place := self._first_rows.place) is not None and int.from_bytes(message[1:9], "big") >= place:
             self.copy()
 
-    def _report_left_out(self, relation: Relation) -> None:
-        """Log that a publication has a table that is not captured: its changes are not written."""
-        if relation.oid.to_bytes(4, "big") not in self._intake.read and not self._first_rows.is_due(relation.oid):
-            self._log.warning("published, and not captured", table=relation.full_name)
+    def _look_at_table(self, relation: Relation) -> None:
+        """Look for a table that is new; leave one that was renamed and is not meant any more; log one of no use."""
+        if self._is_read(relation):
+            if not is_wanted(relation.full_name, self._location):
+                self._leave({relation.oid}, "renamed: its changes are left out from now on", relation.full_name)
+        elif relation.oid not in self._partitions:
+            self._look_for_tables()
+            is_due = self._is_read(relation) or self._first_rows.is_due(relation.oid)
+            if not is_due and relation.oid not in self._partitions:
+                self._log.warning("published, and not captured", table=relation.full_name)
+
+    def _is_read(self, relation: Relation) -> bool:
+        return relation.oid.to_bytes(4, "big") in self._intake.read
+
+    def _look_for_tables(self) -> None:
+        self._first_rows.look_for(self._tables(self._first_rows.record))
+
+    def _leave(self, oids: set[int], why: str, name: str) -> None:
+        """Leave out changes of tables from now on; their rows are read again should they be captured again."""
+        self._log.warning(why, table=name)
+        self.seal()  # those that were received are not left out, should they come again
+        self._first_rows.forget(oids)
 
     def seal(self) -> None:
         """Make what was received durable, hand it to the cycles, and confirm it to the server, in this order (I9)."""
