@@ -34,9 +34,9 @@ from integrator.engine.compiled import compiled, inlined
 
 (
     INTEGER, UNSIGNED, FLOAT, DOUBLE, DECIMAL, DATE, TIME, DATETIME, TIMESTAMP, YEAR, BIT, ENUM, SET, TEXT, MAPPED,
-    BYTES, UUID, INET6, INET4, JSON,
-) = range(20)  # fmt: skip
-"""Kinds of columns. MAPPED: text of a character set that has a byte for each character."""
+    BYTES, UUID, INET6, INET4, JSON, HIDDEN,
+) = range(21)  # fmt: skip
+"""Kinds of columns. MAPPED: text of a character set that has a byte for each character. HIDDEN: the server's own."""
 INSERT, UPDATE, DELETE = b"IUD"
 _NEW, _OLD, _NULL, _TEXT, _MISSING = b"NOntu"
 _ZERO, _MINUS, _COMMA = b"0-,"
@@ -285,6 +285,10 @@ def _write_image(
             continue
         kind = kinds[column]
         begin, at = at, _end_of(data, at, len(data), kind, program.size[column], program.more[column])
+        if kind == HIDDEN:
+            out[to] = _MISSING
+            to += 1
+            continue
         out[to] = _TEXT
         first = to + 5
         if kind in (FLOAT, DOUBLE):

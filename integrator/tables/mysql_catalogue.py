@@ -20,6 +20,8 @@ NAMES = (
 CURRENT = "select database()"
 _OPTIONS = re.compile(r"\n\).*", re.DOTALL)
 """What follows the columns and keys: engine, character set, partitions. No line before them begins so."""
+_OVERLAPS = re.compile(r",\n  (?:PRIMARY KEY|UNIQUE KEY `(?:[^`]|``)*`) \([^\n]*` WITHOUT OVERLAPS\)[^\n,]*")
+"""Keys with periods of MariaDB, which are no key of values: https://mariadb.com/kb/en/application-time-periods/."""
 
 
 def definitions(session: Asked, tables: Sequence[tuple[str, str]], *, qualified: bool | None = None) -> Iterator[str]:
@@ -33,8 +35,9 @@ def definitions(session: Asked, tables: Sequence[tuple[str, str]], *, qualified:
     for schema, name in tables:
         [row] = session.rows(f"show create table {_quoted(schema)}.{_quoted(name)}")
         columns = str(row[1]).removeprefix(f"CREATE TABLE {_quoted(name)}")
+        columns = _OVERLAPS.sub("", _OPTIONS.sub("", columns))
         prefix = f"{_quoted(schema)}." if qualified else ""
-        yield f"CREATE TABLE {prefix}{_quoted(name)}{_OPTIONS.sub('', columns)}\n);\n"
+        yield f"CREATE TABLE {prefix}{_quoted(name)}{columns}\n);\n"
 
 
 def _quoted(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from integrator.channel.databases import BinlogLocation
@@ -32,8 +32,14 @@ _CASCADES = (
     "and (delete_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT') "
     "or update_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT'))"
 )
-_OF_COLUMNS = (
-    "select distinct table_schema, table_name from information_schema.column_privileges where privilege_type = 'SELECT'"
+_GRANTS = (
+    "select {1} from information_schema.{0} where privilege_type = 'SELECT' and grantee = (select "
+    "concat('\\'', left(u, char_length(u) - char_length(h) - 1), '\\'@\\'', h, '\\'') from "
+    "(select current_user() as u, substring_index(current_user(), '@', -1) as h) as own)"
+)
+_FILTERED = (
+    "the server logs some databases only (binlog_do_db, binlog_ignore_db): TRUNCATE and statements that define tables "
+    "are logged by the database that is current when they are run, so that those of our tables may not be in the log"
 )
 _NATIVE_KEYS = "show global variables like 'innodb_native_foreign_keys'"
 _ENGINE = "InnoDB"
@@ -41,6 +47,8 @@ _HEXADECIMAL = frozenset(
     ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "geometry", "point", "linestring", "polygon",
      "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection", "vector")
 )  # fmt: skip
+_OF_LABELS = frozenset(("enum", "set"))
+"""Types whose definitions have text of their owner."""
 OWN_TEXT = frozenset(("uuid", "inet6", "inet4"))
 """Types whose values are bytes in the log, and text in results; the log does not say which they are."""
 
@@ -87,7 +95,7 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
     columns = defaultdict(list)
     for schema, name, *column in session.rows(_COLUMNS):
         columns[schema, name].append(column)
-    charsets, partly = Charsets(session), set(session.rows(_OF_COLUMNS))
+    charsets, granted = Charsets(session), _granted(session)
     not_logged = _not_logged(session) if location.captures_changes else {}
     tables, left_out = list[Captured](), dict[str, str]()
     for schema, name, kind, engine, rows in session.rows(_TABLES):
@@ -97,7 +105,9 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
         reason = _no_columns(columns[schema, name], charsets)
         if location.captures_changes:
             reason = _no_changes(kind, engine) or reason or not_logged.get(schema)
-        if reason or (reason := _partly_read(session, schema, name) if (schema, name) in partly else None):
+        if "." in schema:
+            reason = "is in a database whose name has a dot, so that its tables may be taken for those of others"
+        if reason or (reason := None if granted(schema, name) else _not_read(session, schema, name)):
             left_out[full] = reason
             continue
         own = columns[schema, name]
@@ -107,7 +117,8 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
     names = {one.name for one in tables}
     # https://dev.mysql.com/doc/refman/9.7/en/innodb-foreign-key-constraints.html: newer servers have these in the log
     is_logged = [value for _, value in session.rows(_NATIVE_KEYS)] == ["OFF"]
-    return Found(tuple(tables), left_out, () if is_logged else tuple(_cascades(session, names)))
+    notes = [] if is_logged else _cascades(session, names)
+    return Found(tuple(tables), left_out, (*notes, *([_FILTERED] if not_logged else [])))
 
 
 def wanted(schema: str, name: str, location: BinlogLocation, database: str | None, *, lower: bool = False) -> bool:
@@ -149,18 +160,27 @@ def _no_changes(kind: str, engine: str | None) -> str | None:
 
 def _no_columns(columns: Sequence[Sequence[str]], charsets: Charsets) -> str | None:
     """Return why the values of a table cannot be read; None if they can."""
-    for name, _, whole, charset in columns:
+    for name, kind, whole, charset in columns:
         if whole == "year(2)":
             return f"has the column {name} of type year(2), whose centuries tables and log write differently: modify it"
-        if "COMPRESSED*/" in whole:
+        if "COMPRESSED*/" in whole and kind not in _OF_LABELS:
             return f"has the compressed column {name}, which the log has in a form of its own: alter table … modify it"
         if charset is not None and not charsets.is_read(charset):
             return f"has the column {name} in the character set {charset}, which is not read: convert it to utf8mb4"
     return None
 
 
-def _partly_read(session: Session, schema: str, name: str) -> str | None:
-    """Return why a table is not captured that our user may read some columns of; None where it may read all."""
+def _granted(session: Session) -> Callable[[str, str], bool]:
+    """Return whether our user may read a table for certain: rights by roles are not among those that are asked for."""
+    if session.rows(_GRANTS.format("user_privileges", "1")):
+        return lambda _schema, _name: True
+    schemas = {name for (name,) in session.rows(_GRANTS.format("schema_privileges", "table_schema"))}
+    tables = set(session.rows(_GRANTS.format("table_privileges", "table_schema, table_name")))
+    return lambda schema, name: schema in schemas or (schema, name) in tables
+
+
+def _not_read(session: Session, schema: str, name: str) -> str | None:
+    """Return why a table is not captured that our user may not read, or some columns of it; None where it may."""
     try:
         session.rows(f"select * from {quoted(schema)}.{quoted(name)} limit 0")  # noqa: S608
     except EnvironmentFault:
@@ -188,7 +208,8 @@ def _read(name: str, kind: str, whole: str) -> str:
         return f"lpad(bin({column} + 0), {whole[4:-1]}, '0')"
     if kind == "timestamp":
         return f"concat({column}, '+00')"
-    return f"({column} + 0)" if "zerofill" in whole and kind != "year" else column
+    is_filled = "zerofill" in whole and kind not in _OF_LABELS and kind != "year"
+    return f"({column} + 0)" if is_filled else column
 
 
 def defined(known: Definitions, session: Session, tables: Sequence[Captured]) -> Definitions:

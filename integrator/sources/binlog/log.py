@@ -12,7 +12,6 @@ from integrator.sources.binlog import events
 from integrator.sources.binlog.events import Event
 from integrator.sources.binlog.statements import (
     CHANGES,
-    DEFINES,
     begins_transaction,
     ends_transaction,
     first_word,
@@ -195,8 +194,6 @@ class Log:
         if self._standalone is None:
             self._standalone = not begins_transaction(statement.text)
         self._ends = self._standalone or ends_transaction(statement.text)
-        if "\ufffd" in statement.text and word in DEFINES:
-            raise self._fault(event, f"{statement.text[:80]!r}: its client's character set is not read")
         if word == "commit":
             self._commit(event)
         elif word == "rollback" and not self._begin_message:
@@ -221,6 +218,9 @@ class Log:
         meaning = meaning_of(
             statement.text, statement.database, lower=self._tables.charsets.lower_names, modes=statement.modes
         )
+        named = (*meaning.truncated, *meaning.gone, *meaning.renamed, *meaning.dropped, *meaning.unlogged)
+        if any("\ufffd" in name for name in named if self._tables.may_have(name)):
+            raise self._fault(event, f"{statement.text[:80]!r}: its client's character set is not read")
         for name in filter(self._tables.has, meaning.unlogged):
             raise self._fault(
                 event,

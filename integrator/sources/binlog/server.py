@@ -136,7 +136,7 @@ class Server:
                 )
         except RuntimeError as error:  # PyMySQL has no encryption of its own for passwords
             raise EnvironmentFault(
-                f"{self.shown}: {error}: have the server offer TLS, or install the package cryptography"
+                f"{self.shown}: {error}: install that package; for caching_sha2_password TLS at the server will do"
             ) from None
         session = Session(self, connection)
         if given.is_encrypted and not isinstance(connection._sock, ssl.SSLSocket):  # noqa: SLF001 - nothing else says it

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-_NONE = r"(?P<no>/\*M?!\d*|\*/|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|--[ \t][^\n]*|\#[^\n]*)"
+_NONE = r"(?P<no>/\*M?!\d*|\*/|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|--(?=[\s\x00-\x1f]|\Z)[^\n]*|\#[^\n]*)"
 """Comments, and marks around what is for some servers alone."""
-_WORDS = r"(?P<word>[\w$]+)|(?P<sign>\S)"
+_WORDS = r"(?P<word>[\w$\u0080-\uffff]+)|(?P<sign>\S)"
+"""Names without quotes have any letters and signs from U+0080 to U+FFFF
+(https://dev.mysql.com/doc/refman/8.4/en/identifiers.html)."""
 ANSI_QUOTES, NO_BACKSLASH_ESCAPES = 1 << 2, 1 << 20
 """Of a client's sql_mode: names may be in double quotes; a backslash is a letter."""
 _TEXT = "'"
@@ -20,7 +22,8 @@ _BEFORE_INTO = frozenset(("low_priority", "high_priority", "delayed", "quick", "
 _AFTER_ONE_TABLE = frozenset(("where", "order", "limit", ";"))
 DEFINES = frozenset(("create", "alter", "drop", "rename", "truncate"))
 _OF_TABLES = frozenset(("table", "tables", "database", "schema", "index"))
-_IN_BETWEEN = frozenset(("if", "exists", "not", "online", "ignore"))
+_OF_EXISTENCE = frozenset(("if", "exists", "not"))
+_BEFORE_TABLE = frozenset(("online", "ignore"))
 _OF_PARTITIONS = frozenset(("truncate", "drop", "exchange", "convert"))
 _OF_FILES = frozenset(("import", "discard"))
 _NOT_OF_THE_TABLE = frozenset(("column", "key", "index"))
@@ -161,8 +164,8 @@ class _Words:
 
     def take(self, word: str) -> bool:
         """Take a word, where it is the next one beside what says nothing of tables."""
-        at = 0
-        while self.left[at : at + 1] and self.left[at].lower() in _IN_BETWEEN:
+        at, passed = 0, _OF_EXISTENCE | (_BEFORE_TABLE if word == "table" else set())
+        while self.left[at : at + 1] and self.left[at].lower() in passed:
             at += 1
         if [one.lower() for one in self.left[at : at + 1]] != [word]:
             return False
@@ -171,7 +174,7 @@ class _Words:
 
     def name(self) -> str:
         """Take a name."""
-        while self.left and self.left[0].lower() in _IN_BETWEEN:
+        while self.left and self.left[0].lower() in _OF_EXISTENCE:
             del self.left[0]
         taken = self.left.pop(0) if self.left else ""
         quote = taken[:1]

@@ -7,6 +7,7 @@ catalogue says later.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -44,6 +45,8 @@ _REMEDY = (
     f"configuration; {ANEW}"
 )
 _OLD = {7: "timestamp", 11: "time", 12: "datetime"}
+_HASH = re.compile(r"DB_ROW_HASH_\d+")
+"""MariaDB's own column for a UNIQUE key of long text (https://mariadb.com/kb/en/getting-started-with-indexes/)."""
 _OWN_TEXT = {"uuid": binlog.UUID, "inet6": binlog.INET6, "inet4": binlog.INET4}
 
 
@@ -200,6 +203,8 @@ def program_of(own: TableMap, kinds: Mapping[str, str], charsets: Charsets) -> P
 def _column(own: TableMap, one: Own, kind: str, charsets: Charsets, label: int) -> tuple[int, int, int]:
     """Return the kind, size, and more of a column, as in `Program`."""
     meta = one.meta
+    if _HASH.fullmatch(one.name) and one.type == _LONGLONG:
+        return binlog.HIDDEN, _INTEGERS[one.type], 0
     if one.type in _INTEGERS:
         return (binlog.UNSIGNED if one.unsigned else binlog.INTEGER), _INTEGERS[one.type], 0
     made: dict[int, Callable[[], tuple[int, int, int]]] = {

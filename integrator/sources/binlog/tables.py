@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -161,6 +162,12 @@ class Tables:
         numbers = self._rows.record.numbers
         of_databases = {name for name in numbers if name.partition(".")[0] in meaning.dropped}
         return sorted(({*meaning.gone, *meaning.renamed} & set(numbers)) | of_databases)
+
+    def may_have(self, name: str) -> bool:
+        """Return whether a name whose letters are not all known may be that of a captured table or database."""
+        pattern = re.compile(".+".join(map(re.escape, re.split("\ufffd+", name))))
+        numbers = self._rows.record.numbers
+        return any(pattern.fullmatch(one) or pattern.fullmatch(one.partition(".")[0]) for one in numbers)
 
     def has(self, name: str) -> bool:
         """Return whether a table is captured."""

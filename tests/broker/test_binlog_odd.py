@@ -1,0 +1,96 @@
+"""Servers that are legal, and odd: nothing is lost in silence, and one table does not stop the others."""
+
+# ruff: noqa: F811 - fixtures of another file
+
+import pymysql
+import pytest
+
+from integrator.errors import SourceAway
+from integrator.sources.binlog.source import BinlogSource
+from tests.broker.test_binlog_alone import MONITOR, database, location_of, server, spooled  # noqa: F401 - fixtures
+
+
+def connected(server, **more):
+    return pymysql.connect(
+        host=server.host, port=server.port, user=server.user, password=server.password, charset="utf8mb4", **more
+    )
+
+
+def new_rows(spooled, table="t"):
+    return [line["new"] for _, line in spooled.lines() if line["action"] == "I" and line["table"] == table]
+
+
+def test_a_capture_begins_when_no_xa_transaction_is_prepared(server, database, spooled, name):
+    """Its changes would be in neither the rows nor the log after them."""
+    database("create table t (k int primary key)")
+    with connected(server, database=name) as one, one.cursor() as cursor:
+        for statement in (f"xa start '{name}'", "insert into t values (1)", f"xa end '{name}'", f"xa prepare '{name}'"):
+            cursor.execute(statement)
+    with pytest.raises(SourceAway, match=f"XA transactions are prepared, and not committed: '{name}'"):
+        spooled.catch_up()
+    server.sql(f"xa commit '{name}'")
+    spooled.catch_up()
+    assert new_rows(spooled) == [{"k": "1"}]
+
+
+def test_labels_may_have_words_of_types(database, spooled):
+    """A definition is not looked into for words that are in labels."""
+    create = "create table t (k int primary key, e enum('a', 'zerofill'), s set('x COMPRESSED*/', 'zerofill'))"
+    database(f"{create}; insert into t values (1, 'zerofill', 'zerofill')")
+    spooled.catch_up()
+    database("insert into t values (2, 'zerofill', 'zerofill')")
+    spooled.catch_up()
+    assert new_rows(spooled) == [{"k": key, "e": "zerofill", "s": "zerofill"} for key in ("1", "2")]
+
+
+def test_statements_that_cannot_be_read_of_tables_that_are_none_of_ours_are_passed_over(
+    server, database, spooled, name
+):
+    database("create table t (k int primary key)")
+    spooled.catch_up()
+    server.sql(f"create database {name}_z; create table {name}_z.z (k int comment '\ufffd'); drop database {name}_z")
+    with connected(server, database=name, autocommit=True) as one, one.cursor() as cursor:
+        cursor.execute(b"create procedure p() begin /* caf\xe9 */ select 1; end".decode("latin1"))
+    database("insert into t values (1)")
+    spooled.catch_up()
+    assert new_rows(spooled) == [{"k": "1"}]
+
+
+def test_the_server_s_own_column_of_a_unique_key_of_long_text_is_left_out(server, database, spooled):
+    if server.product != "mariadb":
+        pytest.skip("MySQL has no unique keys of whole texts")
+    database("create table t (k int primary key, v text, unique (v)); insert into t values (1, 'a')")
+    spooled.catch_up()
+    database("insert into t values (2, 'b'); update t set v = 'c' where k = 1; delete from t where k = 2")
+    spooled.catch_up()
+    assert new_rows(spooled) == [{"k": "1", "v": "a"}, {"k": "2", "v": "b"}]
+    others = [line for _, line in spooled.lines() if line["action"] in "UD"]
+    assert [(line.get("old"), line.get("new")) for line in others] == [
+        ({"k": "1", "v": "a"}, {"k": "1", "v": "c"}),
+        ({"k": "2", "v": "b"}, None),
+    ]
+
+
+def test_keys_with_periods_are_none(server, database, spooled, name):
+    if server.product != "mariadb":
+        pytest.skip("MySQL has no periods")
+    database(
+        "create table r (k int primary key, s date, e date, period for p(s, e), unique (k, p without overlaps)); "
+        "create table t (k int primary key)"
+    )
+    tables = BinlogSource(location_of(spooled.address)).defines().tables()
+    assert {one.base_name: one.key for one in tables} == {"r": ("k",), "t": ("k",)}
+
+
+def test_a_database_with_a_dot_and_a_table_that_our_user_may_not_read_are_left_out(server, database, spooled, name):
+    server.sql(f"create database `{name}.x`; create table `{name}.x`.t (k int primary key)")
+    database("create table a (k int primary key); create table t (k int primary key)")
+    server.sql(f"create user u_{name}@'%' identified by ''; grant insert on {name}.a to u_{name}@'%'")
+    server.sql(f"grant select on {name}.t to u_{name}@'%'; grant select on `{name}.x`.* to u_{name}@'%'")
+    server.sql(f"grant {MONITOR[server.product]} on *.* to u_{name}@'%'")
+    address = f"{server.product}://u_{name}@{server.host}:{server.port}"
+    source = BinlogSource(location_of(address, tables=[f"{name}*.*"])).defines()
+    assert [one.full_name for one in source.tables()] == [f"{name}.t"]
+    assert "may not read" in source.left_out[f"{name}.a"]
+    assert "has a dot" in source.left_out[f"{name}.x.t"]
+    server.sql(f"drop database `{name}.x`; drop user u_{name}@'%'")
