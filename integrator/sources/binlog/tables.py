@@ -11,9 +11,10 @@ from typing import Any
 from integrator.channel.databases import BinlogLocation
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import EnvironmentFault
-from integrator.sources.binlog.catalogue import Captured, found, wanted
+from integrator.sources.binlog.catalogue import OWN_TEXT, Captured, found, wanted
 from integrator.sources.binlog.charsets import Charsets
 from integrator.sources.binlog.events import NO_TABLE
+from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.rows import Rows
 from integrator.sources.binlog.server import Session
 from integrator.sources.binlog.statements import Meaning
@@ -38,7 +39,6 @@ class Tables:
         self.charsets = Charsets(session)
         self.replayed: set[str] | None = None
         self._looked, self._is_stale = time.monotonic(), False
-        self._known: dict[str, Captured] = {}
         self._maps: dict[bytes, Rows | None] = {}
         self._by_number: dict[bytes, Rows | None] = {}
         self._named: dict[str, TableMap] = {}
@@ -69,9 +69,19 @@ class Tables:
             else one
             for one in there.tables
         ]
-        self._known |= {one.name: one for one in tables}
+        if self.charsets.product.name == NAMES["mariadb"] and (texts := self._unknown(tables)):
+            record.texts |= texts
+            self._rows.write()
         self._maps.clear()
         return tables
+
+    def _unknown(self, tables: Sequence[Captured]) -> dict[str, dict[str, str]]:
+        """Return the columns of tables that the log does not tell from BINARY, where they are not known yet."""
+        return {
+            one.name: {name: kind for name, kind in one.kinds.items() if kind in OWN_TEXT}
+            for one in tables
+            if one.name not in self._rows.record.texts
+        }
 
     def _number(self, names: Sequence[str]) -> None:
         numbers = self._rows.record.numbers
@@ -134,8 +144,7 @@ class Tables:
             self._named[own.name] = own
         elif oid.to_bytes(4, "big") not in self._intake.read:
             return None
-        there = self._known.get(own.name)
-        return Rows(own, oid, there.kinds if there else {}, self.charsets)
+        return Rows(own, oid, self._rows.record.texts.get(own.name, {}), self.charsets)
 
     def follow(self, meaning: Meaning, place: int) -> None:
         """Follow a statement that defines tables. What was read before it is to be durable.
@@ -146,6 +155,7 @@ class Tables:
         for kept in (self._maps, self._named, self._reported):
             kept.clear()
         record, others = self._rows.record, self.others(meaning)
+        record.texts.clear()  # the catalogue of now has those of after the statement
         if not others or place <= record.followed:
             return
         if any(self._rows.is_due(record.numbers[name]) for name in others):
