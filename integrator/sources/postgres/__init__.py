@@ -4,6 +4,7 @@ server                sessions, by the location's address
 catalogue             which tables, and their definitions
 identity              whether it is the database that was captured
 slot, publication     what is made at the server
+tables                which tables are captured, and which are not any more
 snapshot              the rows that tables have at a place of the log
 stream, answers       the connection to the slot: what is read, made durable, and confirmed
 source                the database as a source

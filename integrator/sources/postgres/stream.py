@@ -27,7 +27,6 @@ from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.identity import identity, timeline
-from integrator.sources.postgres.publication import publish
 from integrator.sources.postgres.server import Server, Session, lsn_text, quoted
 from integrator.sources.postgres.slot import (
     Names,
@@ -39,6 +38,7 @@ from integrator.sources.postgres.slot import (
     version_of,
 )
 from integrator.sources.postgres.snapshot import ReadPoints, SlotPoints
+from integrator.sources.postgres.tables import PublishedTables
 from integrator.sources.spool import Spool
 
 _EACH = 512
@@ -80,7 +80,7 @@ class Stream(SpoolingStream):
         self._confirmed = 0
         self._cursor: Any = None
         self._answers: Answers | None = None
-        self._partitions, self._unlogged = frozenset[int](), frozenset[str]()
+        self._published: PublishedTables | None = None
 
     def capture(self) -> None:
         """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
@@ -115,6 +115,12 @@ class Stream(SpoolingStream):
             raise RuntimeError("no session")
         return self._session
 
+    @property
+    def _tables(self) -> PublishedTables:
+        if self._published is None:
+            raise RuntimeError("no tables")
+        return self._published
+
     def _begin(self) -> None:
         """Make publication and slot where they are not there, and read the rows of tables as of then."""
         session, names = self._asked, self._names
@@ -133,7 +139,8 @@ class Stream(SpoolingStream):
         check_slot(slot, record, names, self._confirmed)
         if names.failover and slot is not None and not slot.failover:
             self._server.replicate(f"ALTER_REPLICATION_SLOT {quoted(names.slot)} (FAILOVER)")
-        tables = self._tables(record)
+        published = self._published = PublishedTables(session, self._location, names, self._log)
+        tables = published.look(record)
         known = record if record is not None and slot is not None else Record(system, database, names.slot)
         known.timeline = now
         rows = self._rows = FirstRows(
@@ -149,33 +156,11 @@ class Stream(SpoolingStream):
             self.copy()
         else:
             self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
-            there = {**known.read, **known.begun}
-            left = self._unlogged | {name for name in there if not is_wanted(name, self._location)}
-            rows.forget({oid for name, oid in there.items() if name in left})
+            self._leave(published.left(known))
             rows.look_for(tables)
         if self._until_now:
             [(now,)] = session.rows("select pg_logical_emit_message(true, %s, '') - '0/0'", [OWN_PREFIX])
             self._target = int(now)
-
-    def _tables(self, record: Record | None) -> Sequence[Captured]:
-        """Return the tables that the publication has, where it may be that some were added. Raises IntegratorError.
-
-        record: of what was captured.
-        """
-        there = found(self._asked, self._location)
-        self._partitions, self._unlogged = there.partitions, there.unlogged
-        if record is not None and self._rows is not None:
-            for name in sorted(there.unlogged & record.read.keys()):
-                self._leave({record.read[name]}, "unlogged: its rows are read again when it is logged", name)
-
-        def is_captured(one: Captured) -> bool:
-            known = record and (record.read.get(one.name), record.begun.get(one.name))
-            return bool(known and one.relation.oid in known)
-
-        published = publish(self._asked, self._names, there.tables, self._location, is_captured)
-        if locked := [one.name for one in there.tables if one not in published]:
-            self._log.warning("tables are new, and locked: they are added later", tables=locked)
-        return published
 
     def _receive(self, connection: Any, answers: Answers) -> None:
         """Read messages until the end is asked for, or all is read that is to be read."""
@@ -225,27 +210,31 @@ class Stream(SpoolingStream):
             self.copy()
 
     def _look_at_table(self, relation: Relation) -> None:
-        """Look for a table that is new; leave one that was renamed and is not meant any more; log one of no use."""
+        """Look for a table that is new; leave one that has a name that is not meant; log one that is not captured."""
         if self._is_read(relation):
             if not is_wanted(relation.full_name, self._location):
-                self._leave({relation.oid}, "renamed: its changes are left out from now on", relation.full_name)
-        elif relation.oid not in self._partitions:
+                self._leave({relation.full_name: relation.oid})
+        elif not self._tables.has_partition(relation.oid):
             self._look_for_tables()
             is_due = self._is_read(relation) or self._first_rows.is_due(relation.oid)
-            if not is_due and relation.oid not in self._partitions:
+            if not is_due and not self._tables.has_partition(relation.oid):
                 self._log.warning("published, and not captured", table=relation.full_name)
 
     def _is_read(self, relation: Relation) -> bool:
         return relation.oid.to_bytes(4, "big") in self._intake.read
 
     def _look_for_tables(self) -> None:
-        self._first_rows.look_for(self._tables(self._first_rows.record))
+        record = self._first_rows.record
+        tables = self._tables.look(record)
+        self._leave(self._tables.left(record))
+        self._first_rows.look_for(tables)
 
-    def _leave(self, oids: set[int], why: str, name: str) -> None:
+    def _leave(self, tables: Mapping[str, int]) -> None:
         """Leave out changes of tables from now on; their rows are read again should they be captured again."""
-        self._log.warning(why, table=name)
-        self.seal()  # those that were received are not left out, should they come again
-        self._first_rows.forget(oids)
+        if tables:
+            self._log.warning("tables are not captured any more: excluded, renamed, or unlogged", tables=[*tables])
+            self.seal()  # changes that were received are not left out, should they come again
+            self._first_rows.forget(set(tables.values()))
 
     def seal(self) -> None:
         """Make what was received durable, hand it to the cycles, and confirm it to the server, in this order (I9)."""
