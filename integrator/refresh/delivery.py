@@ -36,7 +36,7 @@ def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shard
     try:
         collected = source.mapInArrow(passes, REPORT_DDL).collect()
     except (PySparkException, Py4JError) as error:
-        raise classify(error) or _of_database(rows, str(error)) or _of_data(rows, str(error)) or error from None
+        raise classify(error) or _of_query(rows, str(error)) or _of_data(rows, str(error)) or error from None
     reports = [Report.of_json(row.report) for row in collected]
     found = refused_of(reports)
     if found is not None:
@@ -54,11 +54,13 @@ def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shard
     return reports
 
 
-def _of_database(rows: Rows, text: str) -> EnvironmentFault | None:
-    """Return the error for a query that the database refused; its text may have values."""
-    reason = tables.refused(text)
+def _of_query(rows: Rows, text: str) -> EnvironmentFault | None:
+    """Return the error for a query that failed at the database; its text may have values."""
+    reason = tables.query_failure(text)
     return (
-        EnvironmentFault(f"table {rows.table}: {tables.REFUSES}: {_shown(rows, shortened(reason))}") if reason else None
+        EnvironmentFault(f"table {rows.table}: {tables.QUERY_FAILED}: {_shown(rows, shortened(reason))}")
+        if reason
+        else None
     )
 
 

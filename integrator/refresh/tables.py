@@ -46,9 +46,9 @@ _UNREADABLE = re.compile(
     re.MULTILINE,
 )
 """Spark's conditions for values."""
-_REFUSED = re.compile(r"^\s*Caused by: \S*SQL\w*Exception: (.*)$", re.MULTILINE)
-"""What a JDBC driver says of a query that failed while it ran."""
-REFUSES = "the database refuses the query"
+_FAILED = re.compile(r"^\s*Caused by: \S*SQL\w*Exception: (.*)$", re.MULTILINE)
+"""The message of a JDBC driver, in a trace of the JVM."""
+QUERY_FAILED = "the query failed at the database"
 _LOOKED_AT = 1000
 """Rows of JSON files in which the names are looked for."""
 DRIVERS = {
@@ -87,22 +87,22 @@ def unreadable(text: str) -> list[str]:
     return list(dict.fromkeys(_UNREADABLE.findall(text)))
 
 
-def refused(text: str) -> str:
-    """Return why a database refused a query while it ran, as the text of Spark's failure says; else nothing."""
-    found: list[str] = _REFUSED.findall(text)
+def query_failure(text: str) -> str:
+    """Return the reason of a query that failed at a database, from the text of Spark's failure; nothing of others."""
+    found: list[str] = _FAILED.findall(text)
     return found[-1].strip() if found else ""
 
 
 @contextmanager
 def answered(name: str) -> Iterator[None]:
-    """Raise EnvironmentFault for a query that a database refuses while it runs. name: whose query it is."""
+    """Raise EnvironmentFault for a query that fails at a database. name: of the table or database."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        reason = refused(str(error))
+        reason = query_failure(str(error))
         if not reason:
             raise
-        raise EnvironmentFault(f"{name}: {REFUSES}: {shortened(reason)}") from error
+        raise EnvironmentFault(f"{name}: {QUERY_FAILED}: {shortened(reason)}") from error
 
 
 def query(spark: SparkSession, source: Database, text: str) -> DataFrame:

@@ -49,8 +49,9 @@ def test_statements_that_cannot_be_read_of_tables_that_are_none_of_ours_are_pass
     database("create table t (k int primary key)")
     spooled.catch_up()
     server.sql(f"create database {name}_z; create table {name}_z.z (k int comment '\ufffd'); drop database {name}_z")
-    with connected(server, database=name, autocommit=True) as one, one.cursor() as cursor:
-        cursor.execute(b"create procedure p() begin /* caf\xe9 */ select 1; end".decode("latin1"))
+    if server.product == "mariadb":  # which keeps the bytes of a client; MySQL refuses them
+        with connected(server, database=name, autocommit=True) as one, one.cursor() as cursor:
+            cursor.execute(b"create procedure p() begin /* caf\xe9 */ select 1; end")
     database("insert into t values (1)")
     spooled.catch_up()
     assert new_rows(spooled) == [{"k": "1"}]
@@ -69,6 +70,19 @@ def test_the_server_s_own_column_of_a_unique_key_of_long_text_is_left_out(server
         ({"k": "1", "v": "a"}, {"k": "1", "v": "c"}),
         ({"k": "2", "v": "b"}, None),
     ]
+
+
+def test_a_table_whose_column_is_called_as_the_server_s_own_is_left_out(server, database, spooled, name):
+    """Its values are not taken for those of the server's column."""
+    database("create table t (k int primary key, DB_ROW_HASH_1 bigint); insert into t values (1, 7)")
+    source = BinlogSource(location_of(spooled.address)).defines()
+    if server.product == "mariadb":
+        assert "rename it" in source.left_out[f"{name}.t"]
+    else:
+        spooled.catch_up()
+        database("insert into t values (2, 8)")
+        spooled.catch_up()
+        assert [row["DB_ROW_HASH_1"] for row in new_rows(spooled)] == ["7", "8"]
 
 
 def test_types_that_the_log_does_not_tell_from_others_are_those_of_then(server, database, spooled):

@@ -124,6 +124,6 @@ def test_topics_are_the_tables(command, refresh, integrate_once, broker, tmp_pat
         path.write_text(yaml.safe_dump(channel, sort_keys=False, allow_unicode=True))
         with pytest.raises(
             EnvironmentFault,
-            match="table orders: the database refuses the query: ERROR: query would be affected by row-level",
+            match="table orders: the query failed at the database: ERROR: query would be affected by row-level",
         ):
             refresh(path)

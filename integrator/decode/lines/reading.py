@@ -204,7 +204,7 @@ def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Place
 def in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool, remedy: str = _UTF_8) -> Lines:
     """Return the lines that are UTF-8. Raises DataError for another one, where that is not tolerated.
 
-    remedy: what its error says is to be done.
+    remedy: what its error advises.
     """
     if is_ascii:
         return lines

@@ -11,7 +11,9 @@ from integrator.channel.databases import BinlogLocation
 from integrator.decode.encodings.pgoutput import Column, Relation
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import Charsets
+from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Session, quoted
+from integrator.sources.binlog.table_map import HASH
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
 from integrator.tables import mysql_catalogue
 
@@ -161,6 +163,8 @@ def _no_changes(kind: str, engine: str | None) -> str | None:
 def _no_columns(columns: Sequence[Sequence[str]], charsets: Charsets) -> str | None:
     """Return why the values of a table cannot be read; None if they can."""
     for name, kind, whole, charset in columns:
+        if charsets.product.name == NAMES["mariadb"] and HASH.fullmatch(name):
+            return f"has the column {name}, which is what MariaDB calls a column of its own: rename it"
         if whole == "year(2)":
             return f"has the column {name} of type year(2), whose centuries tables and log write differently: modify it"
         if "COMPRESSED*/" in whole and kind not in _OF_LABELS:

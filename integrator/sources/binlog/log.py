@@ -219,7 +219,7 @@ class Log:
             statement.text, statement.database, lower=self._tables.charsets.lower_names, modes=statement.modes
         )
         named = (*meaning.truncated, *meaning.gone, *meaning.renamed, *meaning.dropped, *meaning.unlogged)
-        if any("\ufffd" in name for name in named if self._tables.may_have(name)):
+        if any("\ufffd" in name and self._tables.may_have(name) for name in named):
             raise self._fault(event, f"{statement.text[:80]!r}: its client's character set is not read")
         for name in filter(self._tables.has, meaning.unlogged):
             raise self._fault(

@@ -45,8 +45,9 @@ _REMEDY = (
     f"configuration; {ANEW}"
 )
 _OLD = {7: "timestamp", 11: "time", 12: "datetime"}
-_HASH = re.compile(r"DB_ROW_HASH_\d+")
-"""MariaDB's own column for a UNIQUE key of long text (https://mariadb.com/kb/en/getting-started-with-indexes/)."""
+HASH = re.compile(r"DB_ROW_HASH_\d+")
+"""What MariaDB calls its own column, a BIGINT, for a UNIQUE key of long text: the catalogue does not have it
+(https://mariadb.com/kb/en/getting-started-with-indexes/)."""
 _OWN_TEXT = {"uuid": binlog.UUID, "inet6": binlog.INET6, "inet4": binlog.INET4}
 
 
@@ -203,7 +204,7 @@ def program_of(own: TableMap, kinds: Mapping[str, str], charsets: Charsets) -> P
 def _column(own: TableMap, one: Own, kind: str, charsets: Charsets, label: int) -> tuple[int, int, int]:
     """Return the kind, size, and more of a column, as in `Program`."""
     meta = one.meta
-    if _HASH.fullmatch(one.name) and one.type == _LONGLONG:
+    if charsets.product.name == NAMES["mariadb"] and HASH.fullmatch(one.name):
         return binlog.HIDDEN, _INTEGERS[one.type], 0
     if one.type in _INTEGERS:
         return (binlog.UNSIGNED if one.unsigned else binlog.INTEGER), _INTEGERS[one.type], 0

@@ -69,18 +69,18 @@ class Tables:
             else one
             for one in there.tables
         ]
-        if self.charsets.product.name == NAMES["mariadb"] and (texts := self._unknown(tables)):
-            record.texts |= texts
+        if self.charsets.product.name == NAMES["mariadb"] and (types := self._unknown(tables)):
+            record.types |= types
             self._rows.write()
         self._maps.clear()
         return tables
 
     def _unknown(self, tables: Sequence[Captured]) -> dict[str, dict[str, str]]:
-        """Return the columns of tables that the log does not tell from BINARY, where they are not known yet."""
+        """Return the columns that the log has as BINARY, with their types, of tables where they are not known yet."""
         return {
             one.name: {name: kind for name, kind in one.kinds.items() if kind in OWN_TEXT}
             for one in tables
-            if one.name not in self._rows.record.texts
+            if one.name not in self._rows.record.types
         }
 
     def _number(self, names: Sequence[str]) -> None:
@@ -144,7 +144,7 @@ class Tables:
             self._named[own.name] = own
         elif oid.to_bytes(4, "big") not in self._intake.read:
             return None
-        return Rows(own, oid, self._rows.record.texts.get(own.name, {}), self.charsets)
+        return Rows(own, oid, self._rows.record.types.get(own.name, {}), self.charsets)
 
     def follow(self, meaning: Meaning, place: int) -> None:
         """Follow a statement that defines tables. What was read before it is to be durable.
@@ -155,7 +155,7 @@ class Tables:
         for kept in (self._maps, self._named, self._reported):
             kept.clear()
         record, others = self._rows.record, self.others(meaning)
-        record.texts.clear()  # the catalogue of now has those of after the statement
+        record.types.clear()  # the catalogue of now has those of after the statement
         if not others or place <= record.followed:
             return
         if any(self._rows.is_due(record.numbers[name]) for name in others):

@@ -24,8 +24,8 @@ class Record:
     have been confirmed to the server, or below which nothing is ours. read: the tables whose rows were read, or are not
     wanted, with their oids. begun: those of which rows are there, if not all. log: the file of MariaDB's log that
     `confirmed` is in. numbers: the oids of tables where the database gives none. followed: the position of the last
-    statement that was followed. timeline: of PostgreSQL's log; 0 where it is not known. texts: of MariaDB's tables the
-    columns whose types the log does not tell from BINARY, until it has a statement that may change them.
+    statement that was followed. timeline: of PostgreSQL's log; 0 where it is not known. types: of MariaDB's tables the
+    columns that its log has as BINARY, with their types, until the log has a statement that may change them.
     """
 
     system: str
@@ -39,7 +39,7 @@ class Record:
     numbers: dict[str, int] = field(default_factory=dict)
     followed: int = 0
     timeline: int = 0
-    texts: dict[str, dict[str, str]] = field(default_factory=dict)
+    types: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""

@@ -25,7 +25,8 @@ listed(root, members) as (
         and case p.relreplident when 'd' then i.indisprimary else i.indisreplident end
         and not exists (select from pg_attribute a
           where a.attrelid = p.oid and a.attnum = any(i.indkey) {generated})) end))
-  from member m join pg_class p on p.oid = m.oid join pg_namespace o on o.oid = p.relnamespace group by m.root)
+  from member m join pg_class p on p.oid = m.oid join pg_namespace o on o.oid = p.relnamespace
+  where m.oid = m.root or p.relkind <> 'p' group by m.root)
 select c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relispartition, c.relreplident::text,
   has_schema_privilege(n.oid, 'USAGE'), has_table_privilege(c.oid, 'SELECT'), row_security_active(c.oid),
   current_user::text,
@@ -42,7 +43,7 @@ where c.relkind in ('r', 'p') and c.relpersistence <> 't'
     where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
 order by n.nspname collate "C", c.relname collate "C"
 """
-"""Tables, their columns, and they with their partitions: of each whether its updates can be published.
+"""Tables, their columns, and what has their rows: they or their partitions, and whether updates can be published.
 
 Generated columns are in neither the stream nor a COPY of a table.
 """
@@ -92,15 +93,15 @@ class Captured:
         return f"{quoted(self.relation.schema)}.{quoted(self.relation.table)}"
 
     @property
-    def alone(self) -> str:
-        """It, with its partitions, and without tables that inherit from it, which are tables of their own."""
+    def only(self) -> str:
+        """It with its partitions, and without tables that inherit from it, whose rows are none of its."""
         return f"{'' if self.whole else 'only '}{self.quoted}"
 
     @property
     def copy(self) -> str:
         """The statement that reads its rows."""
         columns = ", ".join(quoted(one.name) for one in self.relation.columns)
-        return f"copy (select {columns} from {self.alone}) to stdout"  # noqa: S608
+        return f"copy (select {columns} from {self.only}) to stdout"  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -142,9 +143,7 @@ def found(session: Session, location: PostgresLocation) -> Found:
 def _asked(session: Session) -> str:
     """Return the query of tables, as the server knows it."""
     [(version,)] = session.rows("select current_setting('server_version_num')::int")
-    parts = (
-        _GENERATED if version >= _GENERATED_FROM else {"stored": "", "generated": "and false", "full_identity": "true"}
-    )
+    parts = _GENERATED if version >= _GENERATED_FROM else _NOT_GENERATED
     if version >= _NOT_IN_IDENTITY_FROM:
         of_table = "select from pg_attribute a where a.attrelid = p.oid and a.attnum > 0 and not a.attisdropped"
         parts = {**parts, "full_identity": f"not exists ({of_table} {parts['generated']})"}

@@ -42,7 +42,7 @@ def publish(
         if not tables:
             return []
         by = f" with ({_via_root(location)})" if has_root else ""
-        listed = ", ".join(one.alone for one in tables)
+        listed = ", ".join(one.only for one in tables)
         _run(session, f"create publication {quoted(names.publication)} for table {listed}{by}", names)
         return [*tables]
     [(has_all_tables, has_all_changes, via_root, has_generated)] = found
@@ -77,7 +77,7 @@ def publish(
     }
     lacking = [one for one in tables if (one.relation.schema, one.relation.table) not in there]
     if gone := [one for one in lacking if is_captured(one)]:
-        added = ", ".join(one.alone for one in gone)
+        added = ", ".join(one.only for one in gone)
         raise EnvironmentFault(
             f"the publication {names.publication} lacks tables that were captured: {_lost(gone)}; "
             f"{ANEW}; or, to go on without those changes, have the owner of the tables run: alter publication "
@@ -99,7 +99,7 @@ def _add(session: Session, names: Names, tables: Sequence[Captured]) -> list[Cap
     session.run(f"set lock_timeout = {_LOCKED_MS}")
     try:
         try:
-            _run(session, add + ", ".join(one.alone for one in tables), names)
+            _run(session, add + ", ".join(one.only for one in tables), names)
         except LockedFault:
             if len(tables) == 1:
                 return [*tables]

@@ -156,6 +156,7 @@ class Stream(SpoolingStream):
             self.copy()
         else:
             self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
+            rows.write()  # the timeline, too
             self._leave(published.left(known))
             rows.look_for(tables)
         if self._until_now:
