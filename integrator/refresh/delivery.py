@@ -56,12 +56,8 @@ def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shard
 
 def _of_query(rows: Rows, text: str) -> EnvironmentFault | None:
     """Return the error for a query that failed at the database; its text may have values."""
-    reason = tables.query_failure(text)
-    return (
-        EnvironmentFault(f"table {rows.table}: {tables.QUERY_FAILED}: {_shown(rows, shortened(reason))}")
-        if reason
-        else None
-    )
+    reason = shortened(tables.query_failure(text))
+    return EnvironmentFault(f"table {rows.table}: {tables.QUERY_FAILED}: {_shown(rows, reason)}") if reason else None
 
 
 def _shown(rows: Rows, reason: str) -> str:

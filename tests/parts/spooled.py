@@ -5,6 +5,7 @@ from collections import Counter
 
 from integrator.decode.encodings.pgoutput import lines_of, relations_in
 from integrator.decode.lines.reading import LineReading
+from integrator.sources.capture.frames import ROWS, Segment
 from integrator.sources.spool import sealed_in
 
 
@@ -24,6 +25,22 @@ def fragile(method, chance, draw, crashing):
         return done
 
     return called
+
+
+def write_segment(spool, standing, relation, messages):
+    """Seal a segment of messages of one relation; return where the stream stands after it."""
+    segment = Segment(standing)
+    segment.know(relation.message())
+    for message in messages:
+        standing = standing.after(message)
+        if message[0] in ROWS:
+            segment.add_change(message, relation.oid.to_bytes(4, "big"))
+        else:
+            segment.add(message)
+    writer = spool.writer("slot")
+    writer.write(b"".join(segment.pieces))
+    writer.seal()
+    return standing
 
 
 def _written(directory):

@@ -1,5 +1,7 @@
 """Small segments of a captured database that are read as one become what they become one by one (I2)."""
 
+# ruff: noqa: F811 - a fixture of another file
+
 import struct
 from dataclasses import replace
 
@@ -7,12 +9,12 @@ import pytest
 
 from integrator.decode.encodings.pgoutput import Column, Relation
 from integrator.errors import EnvironmentFault, SchemasFound
-from integrator.run.passes import decoding
 from integrator.sources.capture import frames, reader
 from integrator.sources.capture.reader import FrameReader
 from integrator.sources.spool import Spool, sealed_in
 from tests.parts import pure
-from tests.unit.test_joined import PLAIN, SEQ, TOLERANT, outcome
+from tests.parts.spooled import write_segment
+from tests.unit.test_joined import PLAIN, SEQ, TOLERANT, joins, outcome  # noqa: F401 - a fixture
 
 DDL = "create table orders(id int primary key, v varchar(200), n smallint);"
 OID = struct.pack(">I", 77)
@@ -27,9 +29,9 @@ def change(kind, *values):
     return kind + OID + (b"K" if kind == b"D" else b"N") + struct.pack(">H", len(values)) + made
 
 
-def insert(key, text=b"a", *others):
-    """A row of NOW; or one of FORMER, where `others` is None."""
-    return change(b"I", str(key).encode(), text, *([] if others == (None,) else others or [b"7"]))
+def insert(key, text=b"a", n=b"7"):
+    """A row of NOW; one of FORMER, where n is None."""
+    return change(b"I", str(key).encode(), text, *filter(None, [n]))
 
 
 def begin(number):
@@ -44,38 +46,13 @@ def spooled(directory, *segments):
     """The paths of segments: of each a relation and messages."""
     spool, standing = Spool(directory, framing=frames.FRAMES), frames.Standing()
     for relation, messages in segments:
-        segment = frames.Segment(standing)
-        segment.know(relation.message())
-        for message in messages:
-            standing = standing.after(message)
-            if message[0] in frames.ROWS:
-                segment.add_change(message, OID)
-            else:
-                segment.add(message)
-        writer = spool.writer("slot")
-        writer.write(b"".join(segment.pieces))
-        writer.seal()
+        standing = write_segment(spool, standing, relation, messages)
     return sealed_in(spool.path)
 
 
 def made(directory, actions=SEQ):
     recipe = pure.recipe(directory, DDL, PLAIN + actions)
     return replace(recipe, read=replace(recipe.read, dialect="pgoutput"))
-
-
-@pytest.fixture
-def joined(monkeypatch):
-    """How often segments were decoded as one, and how often not."""
-    found = []
-    join = decoding.Decoding._join
-
-    def counted(self, runs, file):
-        result = join(self, runs, file)
-        found.append(result is not None)
-        return result
-
-    monkeypatch.setattr(decoding.Decoding, "_join", counted)
-    return found
 
 
 TOGETHER = {
@@ -96,12 +73,12 @@ TOGETHER = {
 
 
 @pytest.mark.parametrize("name", TOGETHER)
-def test_segments_that_are_read_as_one(name, tmp_path, joined):
+def test_segments_that_are_read_as_one(name, tmp_path, joins):
     recipe = made(tmp_path)
     files = spooled(tmp_path / "spool", *TOGETHER[name])
     alone = outcome(recipe, files, joined=False, reader=READER)
     assert outcome(recipe, files, joined=True, reader=READER) == alone
-    assert joined == [True]
+    assert joins == [True]
     assert isinstance(alone, tuple), alone
 
 
@@ -110,13 +87,16 @@ BAD = [
     (NOW, [begin(2), insert(2), insert(3, b"\xff"), commit(2)]),
     (NOW, [begin(3), insert(4), commit(3)]),
 ]
-APART = {"a value is not UTF-8": BAD, "a value does not fit": [BAD[0], (NOW, [begin(2), insert(2, b"x", b"99999")])]}
+ONE_BY_ONE = {
+    "a value is not UTF-8": BAD,
+    "a value does not fit": [BAD[0], (NOW, [begin(2), insert(2, b"x", b"99999")])],
+}
 
 
-@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("name", ONE_BY_ONE)
 def test_an_error_names_its_segment(name, tmp_path):
     recipe = made(tmp_path)
-    files = spooled(tmp_path / "spool", *APART[name])
+    files = spooled(tmp_path / "spool", *ONE_BY_ONE[name])
     alone = outcome(recipe, files, joined=False, reader=READER)
     assert alone.startswith(f"{files[1]}:")
     assert outcome(recipe, files, joined=True, reader=READER) == alone
@@ -130,13 +110,13 @@ def test_a_change_that_is_rejected_names_its_segment(tmp_path):
     assert str(files[1]) in repr(alone[0])
 
 
-def test_what_has_many_bytes_as_lines_is_read_one_by_one(tmp_path, joined, monkeypatch):
+def test_what_has_many_bytes_as_lines_is_read_one_by_one(tmp_path, joins, monkeypatch):
     monkeypatch.setattr(reader, "MOST_BYTES", 200)
     recipe = made(tmp_path)
     files = spooled(tmp_path / "spool", *BAD[::2])
     alone = outcome(recipe, files, joined=False, reader=READER)
     assert outcome(recipe, files, joined=True, reader=READER) == alone
-    assert not joined
+    assert not joins
 
 
 @pytest.mark.parametrize("together", [True, False])

@@ -33,6 +33,7 @@ from integrator.sources.postgres import identity
 from integrator.sources.postgres.slot import Names, Slot, check_slot
 from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool
+from tests.parts.spooled import write_segment
 
 pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
 
@@ -151,17 +152,7 @@ def test_i9_where_a_stream_stands_is_in_its_last_segment(tmp_path):
     messages = [frames.begin(8, 0, 1), *[CASES["insert"][0]] * 3, frames.LEFT, *[CASES["truncate"][0]] * 2]
     messages += [frames.commit(8, 16, 0), frames.begin(24, 0, 2), CASES["message"][0]]
     for at in range(0, len(messages), 2):
-        segment = frames.Segment(standing)
-        segment.know(ORDERS.message())
-        for message in messages[at : at + 2]:
-            standing = standing.after(message)
-            if message[0] in b"IUD":
-                segment.add_change(message, OID)
-            else:
-                segment.add(message)
-        writer = spool.writer("slot")
-        writer.write(b"".join(segment.pieces))
-        writer.seal()
+        standing = write_segment(spool, standing, ORDERS, messages[at : at + 2])
         assert frames.standing_in(spool.path) == standing
     assert standing == frames.Standing(lsn=24, changes=1, is_open=True, end=16)
     again = Spool(tmp_path, framing=frames.FRAMES)

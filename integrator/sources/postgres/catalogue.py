@@ -10,6 +10,7 @@ from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import Column, Relation
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
 from integrator.sources.postgres.server import Session, quoted
+from integrator.sources.postgres.slot import version_of
 from integrator.tables import postgres_catalogue
 
 _TABLES = """
@@ -142,7 +143,7 @@ def found(session: Session, location: PostgresLocation) -> Found:
 
 def _asked(session: Session) -> str:
     """Return the query of tables, as the server knows it."""
-    [(version,)] = session.rows("select current_setting('server_version_num')::int")
+    version = version_of(session)
     parts = _GENERATED if version >= _GENERATED_FROM else _NOT_GENERATED
     if version >= _NOT_IN_IDENTITY_FROM:
         of_table = "select from pg_attribute a where a.attrelid = p.oid and a.attnum > 0 and not a.attisdropped"
