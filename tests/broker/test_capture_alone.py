@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 
 import psycopg2
 import pytest
@@ -18,6 +19,7 @@ from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import lines_of, relations_in
 from integrator.decode.lines.reading import LineReading
 from integrator.errors import DataError, EnvironmentFault, SourceAway
+from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES, standing_in
 from integrator.sources.postgres import answers
@@ -382,6 +384,18 @@ def test_rows_that_policies_hide_are_not_left_out_one_by_one(database, server, n
     spooled.catch_up(snapshot="only")
     assert len([line for _, line in spooled.lines() if line.get("table") == "a"]) == 9
     database(f"drop owned by u_{name}; drop role u_{name}")
+
+
+def test_the_timeline_is_recorded_at_each_start(database, spooled, monkeypatch):
+    """A state that does not know it yet, or of before a promotion, learns it though nothing is captured."""
+    database("create table a(k int primary key)")
+    spooled.catch_up()
+    before = records.read(spooled.directory)
+    replace(before, timeline=0).write(spooled.directory)
+    monkeypatch.setattr(streams.Stream, "_receive", crash)
+    with pytest.raises(Crash):
+        spooled.catch_up()
+    assert records.read(spooled.directory).timeline == before.timeline > 0
 
 
 def test_a_slot_that_is_there_is_not_ours_because_rows_alone_were_read(database, spooled, server):
