@@ -398,6 +398,17 @@ def test_the_timeline_is_recorded_at_each_start(database, spooled, monkeypatch):
     assert records.read(spooled.directory).timeline == before.timeline > 0
 
 
+def test_i9_a_log_that_is_not_flushed_as_far_as_was_noted_goes_on(database, spooled):
+    """What may have been confirmed is a bound: nothing of ours is there, and a crash takes what was not flushed."""
+    database("create table a(k int primary key); insert into a values (1)")
+    spooled.catch_up()
+    before = records.read(spooled.directory)
+    replace(before, confirmed=before.confirmed + 1_000_000).write(spooled.directory)
+    database("insert into a values (2)")
+    spooled.catch_up()
+    assert [line["new"]["k"] for _, line in spooled.lines()] == ["1", "2"]
+
+
 def test_a_slot_that_is_there_is_not_ours_because_rows_alone_were_read(database, spooled, server):
     database("create table a(k int primary key, v text); insert into a values (1, 'there')")
     slot = spooled.names.slot

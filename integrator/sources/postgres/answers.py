@@ -10,7 +10,7 @@ from typing import Any
 from integrator.errors import IntegratorError, SourceAway
 from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.record import Record
-from integrator.sources.postgres.server import Session
+from integrator.sources.postgres.server import END, Session
 
 _ALIVE_S, _SILENT_S = 5.0, 60.0
 """Between answers that nothing else calls for, and how long a server that is asked may say nothing."""
@@ -76,7 +76,7 @@ class Answers:
     def _note_all(self) -> None:
         """Record whatever may be confirmed now: the keep-alive before a transaction that has begun is not known."""
         if self._intake.is_held:
-            [(now,)] = self._session.rows("select pg_current_wal_lsn() - '0/0'")
+            [(now,)] = self._session.rows(f"select ({END}) - '0/0'")
             self._note(int(now))
         else:
             self._note(self.seen)

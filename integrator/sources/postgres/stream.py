@@ -134,8 +134,9 @@ class Stream(SpoolingStream):
         if reasons := list(problems(session, names, creates=slot is None)):
             raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
         system, database = identity(session, found)
-        self._confirmed = max(self._intake.end, record.confirmed) if record else 0
-        now = timeline(self._server, record.timeline if record else 0, self._confirmed)
+        durable_lsn = self._intake.end if record else 0
+        self._confirmed = max(durable_lsn, record.confirmed) if record else 0
+        now = timeline(self._server, record.timeline if record else 0, durable_lsn)
         check_slot(slot, record, names, self._confirmed)
         if names.failover and slot is not None and not slot.failover:
             self._server.replicate(f"ALTER_REPLICATION_SLOT {quoted(names.slot)} (FAILOVER)")
