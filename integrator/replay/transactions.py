@@ -1,7 +1,8 @@
 """The transactions of letters: a record that has no position alone gets the line above it that begins its transaction.
 
 That is wal2json's version 2, whose changes follow an action B. The line is looked for in the change file that the
-letter came from; where that is gone, or the transaction began in an earlier file, the letter stays as it is.
+letter came from; where that is gone, or the transaction began in an earlier file, the letter stays as it is. Letters
+of captured changes have that line already.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def with_begins(letters: Iterable[Letter], plan: Plan) -> Iterator[Letter]:
     """Yield letters, those of a transaction with the line that begins it before their own."""
     for file, of_file in itertools.groupby(letters, key=lambda letter: letter.file):
         together = list(of_file)
-        begins = _begins(file, plan.recipe.read.dialect, {letter.line for letter in together}) if file else {}
+        lines = {letter.line for letter in together if b"\n" not in letter.record}
+        begins = _begins(file, plan.recipe.read.dialect, lines) if file and lines else {}
         for letter in together:
             begin = begins.get(letter.line)
             yield replace(letter, record=begin + b"\n" + letter.record) if begin else letter

@@ -2,15 +2,18 @@
 
 # ruff: noqa: F811 - a fixture of another file
 
+import json
 import struct
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from integrator.decode.encodings.pgoutput import Column, Relation
 from integrator.errors import EnvironmentFault, SchemasFound
 from integrator.sources.capture import frames, reader
 from integrator.sources.capture.reader import FrameReader
+from integrator.sources.slices import TaskSlice
 from integrator.sources.spool import Spool, sealed_in
 from tests.parts import pure
 from tests.parts.spooled import write_segment
@@ -80,6 +83,24 @@ def test_segments_that_are_read_as_one(name, tmp_path, joins):
     assert outcome(recipe, files, joined=True, reader=READER) == alone
     assert joins == [True]
     assert isinstance(alone, tuple), alone
+
+
+def test_a_rejected_change_has_the_beginning_of_its_transaction_above_it(tmp_path):
+    """Also where that began in a segment before: the letter is replayed when segments are gone."""
+    files = spooled(
+        tmp_path,
+        (NOW, [begin(1), insert(1), insert(2), commit(1), begin(2), insert(3)]),
+        (NOW, [insert(4), commit(2), begin(3), insert(5, b'"action":"B"'), insert(6), commit(3)]),
+    )
+    first, second = (READER.file(TaskSlice(at, str(path), 0, 0, "", read=True)) for at, path in enumerate(files))
+    found = [*first.raw_lines(np.array([3, 6])), *second.raw_lines(np.array([1, 5]))]
+    lines = [[json.loads(line) for line in one.split(b"\n")] for one in found]
+    assert [(above["action"], above["lsn"], above["xid"], line["new"]["id"]) for above, line in lines] == [
+        ("B", 8, 1, "2"),
+        ("B", 16, 2, "3"),
+        ("B", 16, 2, "4"),
+        ("B", 24, 3, "6"),
+    ]
 
 
 BAD = [

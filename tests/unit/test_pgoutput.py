@@ -154,7 +154,7 @@ def test_i9_where_a_stream_stands_is_in_its_last_segment(tmp_path):
     for at in range(0, len(messages), 2):
         standing = write_segment(spool, standing, ORDERS, messages[at : at + 2])
         assert frames.standing_in(spool.path) == standing
-    assert standing == frames.Standing(lsn=24, changes=1, is_open=True, end=16)
+    assert standing == frames.Standing(lsn=24, changes=1, end=16, begun=messages[-2])
     again = Spool(tmp_path, framing=frames.FRAMES)
     assert frames.standing_in(again.path) == standing
     assert all(next(split(path.read_bytes()))[:1] == b"0" for path in tmp_path.glob("*.frames"))

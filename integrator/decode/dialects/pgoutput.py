@@ -91,5 +91,5 @@ DIALECT = replace(
     in_transactions=True,
     connector="postgresql",
     finite=True,
-    transactions=TransactionMarks(re.compile(rb'"action":"B"'), re.compile(rb'"action":"C"')),
+    transactions=TransactionMarks(re.compile(rb'^{"action":"B"'), re.compile(rb'^{"action":"C"')),
 )

@@ -34,6 +34,8 @@ from integrator.errors import EnvironmentFault
 
 BLOCK_BYTES = 4 * 1024 * 1024
 """Frames that become lines at once, about."""
+BEGIN_LINE = TEXTS[0]
+"""How a line begins that begins a transaction."""
 _ANY_BYTES = (
     "a database whose encoding is SQL_ASCII sends bytes as it has them; with `errors: {tolerance: all}` such a change "
     "is rejected, and the next ones are sent"

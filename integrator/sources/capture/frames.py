@@ -20,7 +20,7 @@ LEFT = b"2"
 CHANGES = frozenset((INSERT, UPDATE, DELETE, TRUNCATE, MESSAGE, LEFT[0]))
 """What is counted in a transaction."""
 ROWS = frozenset((INSERT, UPDATE, DELETE))
-_START = struct.Struct(">QQ?Q")
+_START = struct.Struct(">QQQ")
 _ALIGNED = 7
 """Records of the log begin at multiples of 8, so that the place before a snapshot's is none of a transaction."""
 
@@ -34,14 +34,20 @@ def place_after(lsn: int) -> int:
 class Standing:
     """Where a stream stands.
 
-    lsn: of the commit of the last transaction. changes: how many of its changes there are, and is_open: whether its end
-    is not there. end: where the last whole transaction ends in the log: up to there it may be confirmed.
+    lsn: of the commit of the last transaction. changes: how many of its changes there are. end: where the last whole
+    transaction ends in the log: up to there it may be confirmed. begun: the BEGIN of a transaction whose end is not
+    there; else empty.
     """
 
     lsn: int = 0
     changes: int = 0
-    is_open: bool = False
     end: int = 0
+    begun: bytes = b""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the end of the last transaction is not there."""
+        return bool(self.begun)
 
     @property
     def in_snapshot(self) -> bool:
@@ -54,16 +60,17 @@ class Standing:
         if kind in CHANGES:
             return replace(self, changes=self.changes + 1)
         if kind == BEGIN:
-            return replace(self, lsn=struct.unpack_from(">Q", message, 1)[0], changes=0, is_open=True)
+            return replace(self, lsn=struct.unpack_from(">Q", message, 1)[0], changes=0, begun=message)
         if kind == COMMIT:
-            return replace(self, is_open=False, end=struct.unpack_from(">Q", message, 10)[0])
+            return replace(self, begun=b"", end=struct.unpack_from(">Q", message, 10)[0])
         if kind == START:
-            return Standing(*_START.unpack_from(message, 1))
+            lsn, changes, end = _START.unpack_from(message, 1)
+            return Standing(lsn, changes, end, message[1 + _START.size :])
         return self
 
     def message(self) -> bytes:
         """Return the message with which a segment begins."""
-        return bytes([START]) + _START.pack(self.lsn, self.changes, self.is_open, self.end)
+        return bytes([START]) + _START.pack(self.lsn, self.changes, self.end) + self.begun
 
 
 def begin(lsn: int, micros: int, number: int) -> bytes:

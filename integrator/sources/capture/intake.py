@@ -22,7 +22,7 @@ _ALL = 1 << 62
 class Intake:
     """Takes messages from where the spool ends.
 
-    lsn, changes, is_open, end: as in `Standing`. read: the oids, as messages have them, of tables whose changes are
+    lsn, changes, end: as in `Standing`. read: the oids, as messages have them, of tables whose changes are
     written; those of others are in rows that are read later, or are none of ours. sealed: when a segment was sealed.
     """
 
@@ -31,12 +31,17 @@ class Intake:
 
         position: returns a position as the server writes it.
         """
-        self.lsn, self.changes, self.is_open, self.end = durable.lsn, durable.changes, durable.is_open, durable.end
+        self.lsn, self.changes, self.end, self._begun = durable.lsn, durable.changes, durable.end, durable.begun
         self.read: set[bytes] = set()
         self.sealed = time.monotonic()
         self._writer, self._shown, self._position = writer, shown, position
         self._segment = Segment(durable)
         self._skipped = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the end of the last transaction is not there."""
+        return bool(self._begun)
 
     @property
     def size(self) -> int:
@@ -96,7 +101,7 @@ class Intake:
                 f"at {self._position(lsn)} does: changes are gone; {ANEW}"
             )
         else:
-            self.lsn, self.changes, self.is_open = lsn, 0, True
+            self.lsn, self.changes, self._begun = lsn, 0, message
             self._segment.add(message)
 
     def _commit(self, message: bytes) -> None:
@@ -104,7 +109,7 @@ class Intake:
             whole, self._skipped = self._skipped > _ALL >> 1, 0
             if whole:
                 return
-        self.is_open, self.end = False, int.from_bytes(message[10:18], "big")
+        self._begun, self.end = b"", int.from_bytes(message[10:18], "big")
         self._segment.add(message)
 
     def _truncate(self, message: bytes) -> None:
@@ -120,8 +125,8 @@ class Intake:
     def begin_rows(self, relation: Relation, lsn: int, micros: int, number: int) -> None:
         """Begin the rows that a table has, as a transaction of this number at `lsn`."""
         self._know(relation.message())
-        self._segment.add(begin(lsn, micros, number))
-        self.lsn, self.changes, self.is_open = lsn, 0, True
+        self.lsn, self.changes, self._begun = lsn, 0, begin(lsn, micros, number)
+        self._segment.add(self._begun)
 
     def take_rows(self, relation: Relation, rows: bytes) -> None:
         """Write whole rows of COPY."""
@@ -130,7 +135,7 @@ class Intake:
     def end_rows(self, end: int, micros: int = 0) -> None:
         """End the rows of a table. end: up to where the log may be forgotten now."""
         self.end = max(self.end, end)
-        self.is_open = False
+        self._begun = b""
         self._segment.add(commit(self.lsn, self.end, micros))
 
     def seal(self) -> None:
@@ -138,5 +143,5 @@ class Intake:
         if self._segment.size:
             self._writer.write(b"".join(self._segment.pieces))
             self._writer.seal()
-        self._segment.clear(Standing(self.lsn, self.changes, self.is_open, self.end))
+        self._segment.clear(Standing(self.lsn, self.changes, self.end, self._begun))
         self.sealed = time.monotonic()

@@ -11,12 +11,22 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import Raw
 from integrator.decode.contract import File, Reading
-from integrator.decode.encodings.pgoutput import BLOCK_BYTES, Relation, as_they_came, lines_of, relations_in
+from integrator.decode.encodings.pgoutput import (
+    BEGIN_LINE,
+    BLOCK_BYTES,
+    Relation,
+    as_they_came,
+    frame,
+    lines_of,
+    relations_in,
+    split,
+)
 from integrator.decode.lines.joined import MOST_BYTES, JoinedLines, Joint
 from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.decode.lines.reading import LineReading
 from integrator.engine.arrays import Ints
 from integrator.errors import SchemasFound
+from integrator.sources.capture.frames import Standing
 from integrator.sources.files.reader import FileReader
 from integrator.sources.slices import TaskSlice
 
@@ -61,10 +71,24 @@ class FramesFile(File):
         return data, relations_in(data)
 
     def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
-        """Yield lines without their ends: those of these numbers, which ascend."""
-        for lines in as_they_came(self.path, *self._read()):
-            for at in np.flatnonzero(np.isin(lines.numbers, numbers)).tolist():
-                yield bytes(lines.data[lines.offsets[at] : lines.offsets[at + 1] - 1])
+        """Yield lines without their ends: those of these numbers, which ascend.
+
+        Before the line of a change is that which begins its transaction: no change says where it stands, and segments
+        are removed.
+        """
+        data, relations = self._read()
+        wanted, begin = {*numbers.tolist()}, self._begun(data)
+        for lines in as_they_came(self.path, data, relations):
+            for number, line in zip(lines.numbers.tolist(), bytes(lines.data).splitlines(keepends=True), strict=True):
+                if line.startswith(BEGIN_LINE):
+                    begin = line
+                if number in wanted:
+                    yield (line if line == begin else begin + line).rstrip(b"\n")
+
+    def _begun(self, data: bytes) -> bytes:
+        """Return the line that begins the transaction in which a segment begins; empty where it begins in none."""
+        begun = Standing().after(next(split(data))).begun
+        return b"".join(bytes(lines.data) for lines in as_they_came(self.path, frame(begun), ())) if begun else b""
 
 
 @dataclass(frozen=True)
