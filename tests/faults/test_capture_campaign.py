@@ -11,5 +11,5 @@ MISSING = {"postgres": lambda: postgres.missing(wal2json=False), "mysql": mysql.
 def test_i9_a_database_that_is_captured_is_in_the_topics_once_whatever_is_killed(product, tmp_path):
     if lacks := MISSING[product]() or ("" if brokers.libraries() else "Apache Kafka from Maven Central"):
         pytest.skip(lacks)
-    counted = capture_campaign.run(tmp_path, rounds=3, seed=1, delivery="exactly_once", product=product)
+    counted = capture_campaign.run(tmp_path, rounds=2, seed=1, delivery="exactly_once", product=product)
     assert counted["statements"] > 1000
