@@ -42,13 +42,17 @@ def integrate(
                     "anyone who can reach Spark's ports can run code on the driver and the executors",
                     remedy="spark.authenticate=true, and a secret (see Spark's page on security)",
                 )
-            with contextlib.nullcontext() if once else session.workers_kept(spark):
+            with contextlib.nullcontext() if once else session.workers_kept(spark, lambda: _last_synced(jobs)):
                 _run(jobs, spark, once=once)
         finally:
             session.stop(spark)
     finally:
         for job in jobs:
             job.close()
+
+
+def _last_synced(jobs: list[Job]) -> float:
+    return max(job.heart.synced_at for job in jobs)
 
 
 def _run(jobs: list[Job], spark: SparkSession, *, once: bool) -> None:

@@ -3,15 +3,18 @@
 import json
 import shutil
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from integrator.run.spark import session
 from tests.conftest import DATA
 from tests.faults import kill_minus_nine
 from tests.parts import brokers, channels, kafka_io, states
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -117,6 +120,18 @@ def test_a_worker_is_kept_while_nothing_comes(broker, tmp_path, name):
         assert before
         assert before <= daemon.workers()
     assert daemon.terminate() == 0
+
+
+def test_no_worker_is_kept_while_cycles_follow_each_other(spark, monkeypatch):
+    """The job that keeps one would use it: a cycle that begins meanwhile would wait for a new one."""
+    monkeypatch.setattr(session, "_WORKERS_KEPT_S", 0.3)
+    tracker, quiet = spark.sparkContext.statusTracker(), threading.Event()
+    before = set(tracker.getJobIdsForGroup())
+    with session.workers_kept(spark, lambda: float("-inf") if quiet.is_set() else time.monotonic()):
+        time.sleep(1.5)  # five times as long
+        assert set(tracker.getJobIdsForGroup()) == before
+        quiet.set()
+        until(lambda: set(tracker.getJobIdsForGroup()) > before, lambda: "no job keeps a worker")
 
 
 def test_a_daemon_with_start_times_integrates_at_them_and_ends_on_sigterm(broker, tmp_path, name):

@@ -47,6 +47,8 @@ class Heartbeat:
         self._path, self._channel, self._observer = directory / FILE, channel, observer or Observer()
         self._doing, self._why, self._since, self._last = "", "", "", float("-inf")
         self._cycle: int | None = None
+        self.synced_at = float("-inf")
+        """When a cycle was synced last, by time.monotonic()."""
 
     def goes_on_after(self, mark: CycleMark | None) -> None:
         """Take note of the last cycle that was synced before this process, if any was."""
@@ -56,7 +58,7 @@ class Heartbeat:
 
     def synced(self, cycle: int) -> None:
         """Take note of a synced cycle."""
-        self._cycle = cycle
+        self._cycle, self.synced_at = cycle, time.monotonic()
 
     def beat(self, doing: str, why: str = "") -> None:
         """Write what the channel does: starting, integrating, waiting, resting after a failure, suspended, failed.

@@ -134,11 +134,14 @@ def warm_up(session: SparkSession) -> None:
 
 
 @contextlib.contextmanager
-def workers_kept(session: SparkSession) -> Iterator[None]:
+def workers_kept(session: SparkSession, last_used: Callable[[], float]) -> Iterator[None]:
     """Keep Python workers while nothing comes: Spark ends those that do nothing for a minute.
 
     The next cycle would begin with a new one, which is ten times its time (PythonWorkerFactory.IDLE_WORKER_TIMEOUT_NS).
-    Where executors are given back while nothing comes, they are not kept for this.
+    So would a cycle that begins while a worker is being kept: none is while cycles follow each other. Where executors
+    are given back while nothing comes, they are not kept for this.
+
+    last_used: returns when a cycle used workers last, by time.monotonic().
     """
     if session.sparkContext.getConf().get("spark.dynamicAllocation.enabled", "false") == "true":
         yield
@@ -147,7 +150,12 @@ def workers_kept(session: SparkSession) -> Iterator[None]:
     partitions = 1 if is_local(session) else session.sparkContext.defaultParallelism
 
     def run() -> None:
-        while not ended.wait(_WORKERS_KEPT_S):
+        left = _WORKERS_KEPT_S
+        while not ended.wait(left):
+            left = _WORKERS_KEPT_S - max(time.monotonic() - last_used(), 0.0)
+            if left > 0:
+                continue
+            left = _WORKERS_KEPT_S
             with contextlib.suppress(Exception):  # what is wrong with workers or the session, a cycle reports
                 if not tracker.getActiveJobsIds():  # a second worker would be started beside one that works
                     session.range(partitions, numPartitions=partitions).mapInArrow(_import_steps, "id long").collect()
