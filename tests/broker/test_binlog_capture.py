@@ -10,7 +10,7 @@ import pytest
 
 from integrator import plan
 from integrator.errors import ConfigurationError, DataError
-from tests.parts import kafka_io, mariadb, mysql
+from tests.parts import kafka_io, mariadb, mysql, replays
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import until
 
@@ -212,3 +212,23 @@ def test_values_that_formats_lack_are_refused_or_sent_as_text(
     integrate_once(path)
     [(_, rows)] = rows_of(broker, f"{name}.t").items()
     assert [(row["k"], row["v"]) for row in rows] == [(1, value), (2, value)]
+
+
+def test_a_rejected_change_is_mended_and_replayed_in_its_transaction(
+    database, broker, channel, integrate_once, name, command, spark
+):
+    """Its segment is gone by then: the letter says where it stands itself."""
+    database("create table t(k int primary key, a date)")
+    path = replays.tolerant(channel(), f"{name}.dead")
+    integrate_once(path)
+    database(
+        "set sql_mode = ''; begin; insert into t values (1, '2026-01-01'), (2, '0000-00-00'); delete from t where k = 1; commit"
+    )
+    for key in (3, 4):  # the segments before are removed
+        database(f"insert into t values ({key}, '2026-01-03')")
+        integrate_once(path)
+    replays.replay_mended(command, spark, path, "0000-00-00", "2026-01-02")
+    [(_, rows)] = rows_of(broker, f"{name}.t").items()
+    assert [(row["op"], row["k"]) for row in rows] == [(1, 1), (0, 1), (1, 3), (1, 4), (1, 2)]
+    assert rows[4]["seq"][:20] == rows[0]["seq"][:20] < rows[2]["seq"][:20], "of one transaction"
+    assert rows[4]["a"] == "2026-01-02"

@@ -13,7 +13,7 @@ from integrator import plan
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.run.state.directory import State
 from integrator.sources.postgres.source import Postgres
-from tests.parts import kafka_io, postgres
+from tests.parts import kafka_io, postgres, replays
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import until
 
@@ -274,26 +274,18 @@ def test_values_that_formats_lack_are_sent_as_text_where_that_is_asked_for(
 
 
 def test_a_rejected_change_is_mended_and_replayed_in_its_transaction(
-    database, broker, channel, integrate_once, name, command, spark, tmp_path
+    database, broker, channel, integrate_once, name, command, spark
 ):
     """Its segment is gone by then: the letter says where it stands itself."""
     database.run("create table t(k int primary key, a date)")
-    path = channel()
-    errors = f"{{tolerance: all, deadletterqueue.topic.name: {name}.dead, deadletterqueue.topic.replication.factor: 1}}"
-    path.write_text(f"{path.read_text()}errors: {errors}\n")
+    path = replays.tolerant(channel(), f"{name}.dead")
     integrate_once(path)
     database.run("begin; insert into t values (1, '2026-01-01'), (2, 'infinity'); delete from t where k = 1; commit")
-    database.run("insert into t values (3, '2026-01-03')")
-    integrate_once(path)
-    database.run("insert into t values (4, '2026-01-04')")
-    integrate_once(path)  # the segments before are removed
-    letters = tmp_path / "letters.txt"
-    assert command("replay", "--channel", path, "--export", letters, spark=spark).code == 0
-    text = letters.read_text()
-    assert [line[:13] for line in text.splitlines()[1:]] == ['{"action":"B"', '{"action":"I"']
-    letters.write_text(text.replace("infinity", "2026-01-02"))
-    done = command("replay", "--channel", path, "--file", letters, spark=spark)
-    assert done.code == 0, done.err
+    for key in (3, 4):  # the segments before are removed
+        database.run(f"insert into t values ({key}, '2026-01-03')")
+        integrate_once(path)
+    lines = replays.replay_mended(command, spark, path, "infinity", "2026-01-02")
+    assert [line[:13] for line in lines[1:]] == ['{"action":"B"', '{"action":"I"']
     [(_, rows)] = rows_of(broker, f"{name}.t").items()
     assert [(row["op"], row["k"]) for row in rows] == [(1, 1), (0, 1), (1, 3), (1, 4), (1, 2)]
     assert rows[4]["seq"][:20] == rows[0]["seq"][:20] < rows[2]["seq"][:20], "of one transaction"
