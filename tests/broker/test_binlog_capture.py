@@ -217,7 +217,7 @@ def test_values_that_formats_lack_are_refused_or_sent_as_text(
 def test_a_rejected_change_is_mended_and_replayed_in_its_transaction(
     database, broker, channel, integrate_once, name, command, spark
 ):
-    """Its segment is gone by then: the letter says where it stands itself."""
+    """Its segment is gone by then: the letter has the position of its transaction."""
     database("create table t(k int primary key, a date)")
     path = replays.tolerant(channel(), f"{name}.dead")
     integrate_once(path)

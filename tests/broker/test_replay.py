@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.broker.test_actions import channel
-from tests.parts import kafka_io
+from tests.parts import kafka_io, replays
 from tests.parts.daemon import Daemon
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -31,8 +31,8 @@ def made(broker, tmp_path, name, request):
 def made_for(broker, tmp_path, name, delivery):
     broker.create([name], 2)
     path = channel(tmp_path, broker, name)
-    errors = "{tolerance: all, deadletterqueue.topic.name: NAME.dead, deadletterqueue.topic.replication.factor: 1}"
-    path.write_text(f"{path.read_text()}delivery: {delivery}\nerrors: {errors.replace('NAME', name)}\n")
+    path.write_text(f"{path.read_text()}delivery: {delivery}\n")
+    replays.tolerant(path, f"{name}.dead")
     for file, lines in FILES.items():
         (tmp_path / "in" / file).write_bytes(b"".join(line + b"\n" for line in lines))
     return path

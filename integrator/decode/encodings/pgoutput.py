@@ -34,8 +34,8 @@ from integrator.errors import EnvironmentFault
 
 BLOCK_BYTES = 4 * 1024 * 1024
 """Frames that become lines at once, about."""
-BEGIN_LINE = TEXTS[0]
-"""How a line begins that begins a transaction."""
+ACTION_AT = TEXTS[0].index(b"B")
+"""Where in a line the letter of its action is."""
 _ANY_BYTES = (
     "a database whose encoding is SQL_ASCII sends bytes as it has them; with `errors: {tolerance: all}` such a change "
     "is rejected, and the next ones are sent"

@@ -152,7 +152,7 @@ def workers_kept(session: SparkSession, last_used: Callable[[], float]) -> Itera
     def run() -> None:
         left = _WORKERS_KEPT_S
         while not ended.wait(left):
-            left = _WORKERS_KEPT_S - max(time.monotonic() - last_used(), 0.0)
+            left = last_used() + _WORKERS_KEPT_S - time.monotonic()
             if left > 0:
                 continue
             left = _WORKERS_KEPT_S

@@ -12,7 +12,7 @@ import pyarrow as pa
 from integrator.arrow.arrays import Raw
 from integrator.decode.contract import File, Reading
 from integrator.decode.encodings.pgoutput import (
-    BEGIN_LINE,
+    ACTION_AT,
     BLOCK_BYTES,
     Relation,
     as_they_came,
@@ -25,6 +25,7 @@ from integrator.decode.lines.joined import MOST_BYTES, JoinedLines, Joint
 from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.decode.lines.reading import LineReading
 from integrator.engine.arrays import Ints
+from integrator.engine.pgoutput import BEGIN
 from integrator.errors import SchemasFound
 from integrator.sources.capture.frames import Standing
 from integrator.sources.files.reader import FileReader
@@ -73,22 +74,29 @@ class FramesFile(File):
     def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
         """Yield lines without their ends: those of these numbers, which ascend.
 
-        Before the line of a change is that which begins its transaction: no change says where it stands, and segments
+        Above the line of a change is the line that begins its transaction: a change alone has no position, and segments
         are removed.
         """
         data, relations = self._read()
-        wanted, begin = {*numbers.tolist()}, self._begun(data)
+        begin = self._begun(data)
         for lines in as_they_came(self.path, data, relations):
-            for number, line in zip(lines.numbers.tolist(), bytes(lines.data).splitlines(keepends=True), strict=True):
-                if line.startswith(BEGIN_LINE):
-                    begin = line
-                if number in wanted:
-                    yield (line if line == begin else begin + line).rstrip(b"\n")
+            begins = np.flatnonzero(lines.text[lines.offsets[:-1] + ACTION_AT] == BEGIN)
+            for at in np.flatnonzero(np.isin(lines.numbers, numbers)).tolist():
+                before = int(np.searchsorted(begins, at, side="right")) - 1
+                above = _line(lines, int(begins[before])) if before >= 0 else begin
+                line = _line(lines, at)
+                yield (line if line == above else above + line).removesuffix(b"\n")
+            if len(begins):
+                begin = _line(lines, int(begins[-1]))
 
     def _begun(self, data: bytes) -> bytes:
         """Return the line that begins the transaction in which a segment begins; empty where it begins in none."""
         begun = Standing().after(next(split(data))).begun
         return b"".join(bytes(lines.data) for lines in as_they_came(self.path, frame(begun), ())) if begun else b""
+
+
+def _line(lines: Lines, at: int) -> bytes:
+    return bytes(lines.data[lines.offsets[at] : lines.offsets[at + 1]])
 
 
 @dataclass(frozen=True)
