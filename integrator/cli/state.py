@@ -35,7 +35,7 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from integrator.refresh.ledger import Ledger
     from integrator.run.seen import failure
     from integrator.run.state import backup, rewind
-    from integrator.run.state.directory import State
+    from integrator.run.state.directory import MOVING_BACK, State
 
     if sum(option is not None for option in (back_to, export, restored)) > 1:
         raise typer.BadParameter("--back-to, --export and --import exclude each other")
@@ -46,7 +46,7 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     found = progress_of(context, channel)
     kept, console = State(found.place), output.console()
     if back_to is not None and kept.path.exists():
-        kept.lock(found.channel, 0)
+        kept.lock(found.channel, 0, mends=[MOVING_BACK])
         try:
             again = rewind.move_back(kept, back_to)
         finally:

@@ -11,10 +11,12 @@ class CycleRecord:
     """What is recorded of a cycle at the brokers: before it is sent, and in each shard's transaction.
 
     It has all that decides what a shard sends, so that two tries of a cycle are the same try, or are refused.
-    generation: of the state directory; cycles of another one are other cycles. journal: the digest of the change files
-    up to the cycle's last one. recipe: the fingerprint of the recipe. count: into how many shards the cycle is divided.
-    moment: when the cycle was begun, in milliseconds since 1970. topic: whose partition 0 has the offset that the
-    record is written as.
+    generation: of the state directory; cycles of another one are other cycles, and texts ascend with time. journal: the
+    digest of the change files up to the cycle's last one. recipe: the fingerprint of the recipe. count: into how many
+    shards the cycle is divided. moment: when the cycle was begun, in milliseconds since 1970. topic: whose partition 0
+    has the offset that the record is written as. widest: the most shards of any try of the cycle, or of what it
+    replaces: so many ids must be fenced before the cycle is divided otherwise. claimed: that is being done, and no task
+    sends meanwhile.
     """
 
     generation: str
@@ -24,6 +26,8 @@ class CycleRecord:
     count: int
     moment: int
     topic: str
+    widest: int
+    claimed: bool = False
 
     @property
     def began(self) -> datetime:

@@ -84,7 +84,7 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     _check(plan, options)
     state = State(plan.state)
     state.make()
-    state.check_imported()
+    state.check_finished()
     plan = registration.resolve(plan.of_state(state.identity()))
     topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
     plan = dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))

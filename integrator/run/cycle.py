@@ -61,6 +61,8 @@ def cycle(
         count, of_cycle = 1 if in_one else cores, None
         if shards is not None:
             of_cycle = shards.begin(number, state.digest(last_slice), moment, count + of_driver)
+            if state.marks.has(number):  # by a process that had the channel until `begin` took it over
+                return
         if of_cycle is not None and of_cycle.record is not None:  # as in the first try, wherever that was
             count, moment = of_cycle.record.count - of_driver, of_cycle.record.began
         alone = in_one and count == 1

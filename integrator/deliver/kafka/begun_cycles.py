@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
 from integrator.deliver.kafka.cycle_records import committed
-from integrator.deliver.kafka.transaction import TransactionalProducer, older_state, too_late
+from integrator.deliver.kafka.transaction import TransactionalProducer, older_state
 from integrator.errors import BegunOtherwise, EnvironmentFault
 
 
@@ -47,11 +47,10 @@ class BegunCycles:
             self._producer = producer
         return self._producer
 
-    def begin(self, record: CycleRecord, *, replaces: bool) -> CycleRecord:
+    def begin(self, record: CycleRecord) -> CycleRecord:
         """Record that a cycle is begun; return the record that holds: that of its first try, if that was the same.
 
-        replaces: the state directory was gone back or imported since, and what other generations sent does not count.
-        Raises DeliveryError, ConfigurationError or EnvironmentFault.
+        Raises DeliveryError or EnvironmentFault; BegunOtherwise where another definition has committed a part of it.
         """
         last = self.last()
         if last is None or (last.generation == record.generation and last.cycle < record.cycle):
@@ -59,44 +58,34 @@ class BegunCycles:
             return record
         if _is_same(last, record):
             return last
-        if self._send.exactly_once and not replaces:
-            self._check_begun(last, record)
-        self._fence(last, record, written=False)
-        self._write(record)
-        self._fence(last, record, written=True)  # a task that took a shard over in between looked before it was written
-        return record
+        if self._send.exactly_once:
+            _check_newest(last, record)
+        return self._claim(dataclasses.replace(record, widest=max(last.widest, record.widest)))
 
-    def _check_begun(self, last: CycleRecord, record: CycleRecord) -> None:
-        if last.generation != record.generation:
-            raise EnvironmentFault(
-                f"cycle {record.cycle}: the brokers have cycle {last.cycle} of a newer state directory of this "
-                "channel: that one was moved back, or a backup was imported into it, after this one was copied. Use "
-                "the newer one; or remove shards.json from this one: then the rows after its last cycle are sent "
-                "again"
-            )
-        if last.cycle > record.cycle or last.journal != record.journal:
-            raise older_state(record.cycle, last)
+    def _claim(self, record: CycleRecord) -> CycleRecord:
+        """Take a cycle from its earlier tries, or from what it replaces; return the record that holds.
 
-    def _fence(self, last: CycleRecord, record: CycleRecord, *, written: bool) -> None:
-        """Have the brokers refuse what is still sent of the last cycle.
-
-        Raises an error where a shard of it is committed that is one of this cycle. written: the cycle is recorded.
+        While the claim is recorded no task begins to send; those that had begun are fenced, one id after the other, and
+        what they have committed by then is final. Where the claim is not finished, the next process claims anew.
         """
+        self._write(dataclasses.replace(record, claimed=True))
+        committed_as = None
         shards = Shards(self._name)
-        for shard in range(last.count):
+        for shard in range(record.widest):
             group = shards.transactional_id(shard)
             TransactionalProducer(self._send, group).client.close()
-            if not self._send.exactly_once:
-                continue
-            found = committed(self._send, group, self._topics)
+            found = committed(self._send, group, self._topics) if self._send.exactly_once else None
             if found is not None and (found.generation, found.cycle) == (record.generation, record.cycle):
-                if written:
-                    raise too_late(record, found)
-                raise BegunOtherwise(
-                    f"cycle {record.cycle} was begun with another definition of the channel, and a part of it is "
-                    "committed; run that one until the cycle is synced, then change it; or remove shards.json from the "
-                    "state directory: then rows of the cycle may come twice"
-                )
+                committed_as = found
+        held = committed_as or record
+        self._write(held)
+        if held.recipe != record.recipe:
+            raise BegunOtherwise(
+                f"cycle {record.cycle} was begun with another definition of the channel, and a part of it is "
+                "committed; run that one until the cycle is synced, then change it; or remove shards.json from the "
+                "state directory: then rows of the cycle may come twice"
+            )
+        return held
 
     def _write(self, record: CycleRecord) -> None:
         """Commit the record. Raises DeliveryError."""
@@ -108,6 +97,8 @@ class BegunCycles:
             self.close()
             raise
         self._last = record
+        if producer.may_be_repeated:
+            self.close()
 
     def close(self) -> None:
         """Give the id up. The next call takes it over again."""
@@ -116,6 +107,20 @@ class BegunCycles:
             producer.abandon()
 
 
+def _check_newest(last: CycleRecord, record: CycleRecord) -> None:
+    """Raise EnvironmentFault if the brokers have a cycle of a later state directory than the record's."""
+    if last.generation > record.generation:
+        raise EnvironmentFault(
+            f"cycle {record.cycle}: the brokers have cycle {last.cycle} of a newer state directory of this channel: "
+            "that one was moved back, or a backup was imported into it, after this one was copied (shards.json: "
+            f"generation {last.generation} there, {record.generation} here). Use the newer one; or remove shards.json "
+            "from this one: then the rows after its last cycle are sent again"
+        )
+    if last.generation == record.generation and (last.cycle > record.cycle or last.journal != record.journal):
+        raise older_state(record.cycle, last)
+
+
 def _is_same(last: CycleRecord, record: CycleRecord) -> bool:
     """Return whether both are tries of one cycle: the first one's count of shards and moment hold for both."""
-    return dataclasses.replace(record, count=last.count, moment=last.moment, topic=last.topic) == last
+    held = {name: getattr(last, name) for name in ("count", "moment", "topic", "widest")}
+    return dataclasses.replace(record, **held) == last

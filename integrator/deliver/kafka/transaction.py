@@ -7,6 +7,10 @@ and which was committed last, so that a task that is run again sends nothing (I8
 
 from __future__ import annotations
 
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
 from integrator.deliver.kafka.cycle_records import TIMEOUT_S, committed, metadata_of
@@ -30,18 +34,31 @@ def _properties(send: Send, transactional_id: str) -> dict[str, str]:
     return {**properties, "message.timeout.ms": str(longest), "transactional.id": transactional_id}
 
 
+def _sent_once_s(properties: Mapping[str, str]) -> float:
+    """Return in how many seconds the client sends no request again.
+
+    librdkafka waits before each repetition: retry.backoff.ms, less 20 % at the most (rd_kafka_broker_buf_retry).
+    """
+    limits = {"retry.backoff.ms": "100", "retry.backoff.max.ms": "1000"}
+    return 0.8 * min(int(properties.get(name, default)) for name, default in limits.items()) / 1000
+
+
 class TransactionalProducer(KafkaProducer):
     """The producer of a shard, which it has taken over from all earlier ones.
 
     last: the stream and the cycle that it was last used in. committed: the record that was committed last.
+    may_be_repeated: the client may have sent the end of a transaction twice. The brokers may take the second one for
+    the end of the next transaction, if that has the same epoch (KAFKA-17754): nothing more may be sent with it.
     """
 
     def __init__(self, send: Send, transactional_id: str) -> None:
         """Fence earlier producers of the id. Raises DeliveryError, or EnvironmentFault where this is not allowed."""
-        super().__init__(_properties(send, transactional_id))
+        properties = _properties(send, transactional_id)
+        super().__init__(properties)
         self.last: tuple[str, int | None] = ("", None)
         self.committed: CycleRecord | None = None
-        self.begun = False
+        self.begun = self.may_be_repeated = False
+        self._sent_once_s = _sent_once_s(properties)
         try:
             self._raise("cannot be used", self.client.init_transactions(TIMEOUT_S))
         except BaseException:
@@ -67,10 +84,20 @@ class TransactionalProducer(KafkaProducer):
         if not self.begun:
             return
         if record is not None:
-            reason = self.client.send_offset(group, record.topic, record.cycle, metadata_of(record), _RECORD_S)
+            with self._timed():
+                reason = self.client.send_offset(group, record.topic, record.cycle, metadata_of(record), _RECORD_S)
             self._raise("cannot record the cycle", reason)
-        self._raise("does not know whether its transaction is committed", self.client.commit_transaction(TIMEOUT_S))
+        with self._timed():
+            reason = self.client.commit_transaction(TIMEOUT_S)
+        self._raise("does not know whether its transaction is committed", reason)
         self.begun, self.committed = False, record
+
+    @contextlib.contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Note where a call took so long that the client may have sent its request again."""
+        began = time.monotonic()
+        yield
+        self.may_be_repeated |= time.monotonic() - began >= self._sent_once_s
 
     def abandon(self) -> None:
         """Abort the transaction, and end the producer."""
@@ -97,7 +124,7 @@ class Transaction:
     def commit(self) -> None:
         """Commit what was sent, all of which is acknowledged; a shard without messages writes nothing."""
         self.producer.commit(self._shards.record if self._shards.exactly_once else None, self._id)
-        if self._shards.cycle is None:
+        if self._shards.cycle is None or self.producer.may_be_repeated:
             self.discard()
 
     def discard(self) -> None:

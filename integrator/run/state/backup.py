@@ -32,7 +32,7 @@ from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.run.state import consistency, shards
-from integrator.run.state.directory import IMPORTING, State
+from integrator.run.state.directory import IMPORTING, MOVING_BACK, State
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.sources.journal.journal import Journal
 from integrator.sources.spool import number_of, sealed_in
@@ -43,7 +43,16 @@ _UNPACKED = ".import"
 _WAIT_S = 1.0
 _PROGRESS = ("files.jsonl", "checkpoint", "synced")
 """What makes a state directory that is not empty."""
-_REPLACED = (*_PROGRESS, "added.json", "schemas.json", "refreshed.json", "identity", "refresh", "suspended")
+_REPLACED = (
+    *_PROGRESS,
+    "added.json",
+    "schemas.json",
+    "refreshed.json",
+    "identity",
+    "refresh",
+    "suspended",
+    MOVING_BACK,
+)
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,7 @@ def export(state: State, channel: str, file: Path, *, replace: bool = False) -> 
             backup = Backup(FORMAT, channel, cycle, state.marks.read(cycle).last_slice, made)
             _pack(temporary, backup, _members(state, backup), state.journal)
             consistency.check_whole(state, cycle)  # nobody went back meanwhile
-            state.check_imported()
+            state.check_finished()
         except Damaged as damaged:
             raise consistency.fault(state, f"there is no consistent state to back up: {damaged}") from damaged
         except OSError as error:
@@ -98,8 +107,8 @@ def export(state: State, channel: str, file: Path, *, replace: bool = False) -> 
 
 
 def _try_lock(state: State, channel: str) -> bool:
-    """Take the channel's lock; return whether it could be taken. An unfinished import is an error in any case."""
-    state.check_imported()
+    """Take the channel's lock; return whether it could be taken. An unfinished command is an error in any case."""
+    state.check_finished()
     try:
         state.lock(channel, 0)
     except EnvironmentFault:
@@ -158,7 +167,7 @@ def restore(state: State, channel: str, file: Path, *, replace: bool) -> Backup:
     replace: also where the directory has progress, which is lost. A spool that has segments is kept: it has lines that
     were received since, which nobody sends again.
     """
-    state.lock(channel, 0, importing=True)
+    state.lock(channel, 0, mends=(IMPORTING, MOVING_BACK))
     unpacked = state.path / _UNPACKED
     try:
         there = [name for name in _PROGRESS if _has_files(state.path / name)]

@@ -38,7 +38,7 @@ def check(state: State) -> Journal:
 
     Raises EnvironmentFault if the parts of the state directory do not belong together.
     """
-    state.check_imported()
+    state.check_finished()
     try:
         return _check(state)
     except Damaged as damaged:

@@ -15,6 +15,7 @@ replay/         the same of replays, and the records that they were given, see i
 spool/          lines that came through sockets, see sources.spool
 identity        what this state's rows have in their UUIDs, see State.identity
 importing       a backup is being imported: nothing starts, see backup
+moving_back     the channel is being moved back, to the cycle that is in it: nothing starts, see rewind
 heartbeat.json  that the daemon lives, and what it does
 failure.json    the last failure, and when it was mended, see failure
 resume          a failed channel is to start again, see resume
@@ -35,7 +36,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -51,7 +52,14 @@ from integrator.run.state.sync import Cycle
 from integrator.sources.journal.digests import Beginning
 from integrator.tables.discovered_columns import Added
 
-IMPORTING = "importing"
+IMPORTING, MOVING_BACK = "importing", "moving_back"
+_UNFINISHED = {
+    IMPORTING: "the import of a backup did not come to its end; do it again "
+    "({command} state --channel FILE --import FILE --replace)",
+    MOVING_BACK: "moving back did not come to its end; do it again "
+    "({command} state --channel FILE --back-to {content})",
+}
+"""Files that commands which are not finished leave, and what they mean."""
 _IDENTITY = "identity"
 _POLL_S = 0.2
 
@@ -89,11 +97,11 @@ class State:
         except OSError as error:
             raise EnvironmentFault(f"{self.path}: the state directory cannot be used: {error}") from error
 
-    def lock(self, channel: str, wait_s: float, *, importing: bool = False) -> None:
+    def lock(self, channel: str, wait_s: float, *, mends: Collection[str] = ()) -> None:
         """Take the channel. Raises EnvironmentFault if another process has it, or `wait_s` is over.
 
-        `wait_s` is for the tasks of a process that was killed: they end by themselves. importing: also where a backup
-        was not imported to its end.
+        `wait_s` is for the tasks of a process that was killed: they end by themselves. mends: which unfinished commands
+        the caller finishes, by their files.
         """
         self.make()
         if reason := mounts.lock_problem(self.path):
@@ -110,8 +118,7 @@ class State:
         self._lock.write(str(os.getpid()).encode())
         self._lock.flush()
         try:
-            if not importing:
-                self.check_imported()
+            self.check_finished(mends)
             self.wait_for_senders(wait_s)
         except EnvironmentFault:
             self.unlock()
@@ -241,13 +248,16 @@ class State:
         """Return the digest of the journal's first `slices` entries; "" if it does not have so many."""
         return self._beginning.of(slices) or ""
 
-    def check_imported(self) -> None:
-        """Raise EnvironmentFault if a backup was not imported to its end: what is there belongs to two times."""
-        if (self.path / IMPORTING).exists():
-            raise EnvironmentFault(
-                f"{self.path / IMPORTING}: the import of a backup did not come to its end; do it again "
-                f"({command()} state --channel FILE --import FILE --replace)"
-            )
+    def check_finished(self, mends: Collection[str] = ()) -> None:
+        """Raise EnvironmentFault if a command did not come to its end: what is there belongs to two times.
+
+        mends: the files of commands that are finished now.
+        """
+        for name, text in _UNFINISHED.items():
+            path = self.path / name
+            if name not in mends and path.exists():
+                content = path.read_text(encoding="utf-8", errors="backslashreplace")
+                raise EnvironmentFault(f"{path}: {text.format(command=command(), content=content)}")
 
     def last_mark(self) -> CycleMark | None:
         """Return the mark of the last synced cycle; None before the first. Raises Damaged."""

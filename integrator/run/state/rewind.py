@@ -11,7 +11,7 @@ from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.names.numbers import ranges
 from integrator.run.state import consistency, shards
-from integrator.run.state.directory import State
+from integrator.run.state.directory import MOVING_BACK, State
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 
 
@@ -51,9 +51,8 @@ def _synced(state: State, cycle: int) -> Synced | Damaged:
 def move_back(state: State, cycle: int) -> list[int]:
     """Have the next start go on after the synced `cycle`; return the cycles that are no longer synced.
 
-    The channel must be locked. Marks go before Spark's commits and offsets, the last first: what is left half done by a
-    crash is then a lost mark, which the next start refuses, and going back again mends. Raises EnvironmentFault where
-    the cycle is not there any more, or is not whole.
+    The channel must be locked. What a crash leaves half done has the file `moving_back`: no start takes it, and going
+    back again mends it. Raises EnvironmentFault where the cycle is not there any more, or is not whole.
     """
     known = state.marks.cycles()
     spark_checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
@@ -63,7 +62,7 @@ def move_back(state: State, cycle: int) -> list[int]:
         consistency.check_whole(state, cycle)
     except Damaged as damaged:
         raise _cannot(state, cycle, str(damaged)) from damaged
-    shards.renew_generation(state.path)
+    durable.replace(state.path / MOVING_BACK, str(cycle).encode())
     later = sorted((one for one in known if one > cycle), reverse=True)
     durable.remove(path for one in later for path in state.marks.path.glob(f"{one}.*"))
     for part, numbers in (("commits", spark_checkpoint.committed()), ("offsets", spark_checkpoint.begun())):
@@ -74,6 +73,8 @@ def move_back(state: State, cycle: int) -> list[int]:
         spark_checkpoint.check_metadata()
     except Damaged:
         spark_checkpoint.renew_metadata()
+    shards.renew_generation(state.path)
+    durable.remove([state.path / MOVING_BACK])
     return later
 
 

@@ -3,9 +3,9 @@
 name         what the transactional ids begin with, the channel's name first, by which ACLs are granted; it stays as
              long as the state directory, so that whoever integrates the channel next fences what earlier processes left
              running, on this machine or on others
-topic        under which the brokers have the record of the cycle that was begun last
-generation   of the cycles' numbers: another one after the channel was gone back or a backup imported
-renewed      whether no cycle of this generation was begun yet
+generation   of the cycles' numbers: a later one after the channel was gone back or a backup imported. The brokers have
+             the generation of the cycle that was begun last, and take no earlier one
+topics       under which the brokers may have the record of the cycle that was begun last
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from integrator import durable
@@ -35,8 +35,7 @@ class ShardSettings:
 
     name: str
     generation: str
-    topic: str = ""
-    renewed: bool = True
+    topics: tuple[str, ...] = ()
 
 
 def read(state: Path) -> ShardSettings | None:
@@ -45,10 +44,11 @@ def read(state: Path) -> ShardSettings | None:
     if not path.exists():
         return None
     try:
-        found = ShardSettings(**json.loads(path.read_bytes()))
-        texts = (found.name, found.generation, found.topic)
-        valid = isinstance(found.renewed, bool) and all(map(str.isascii, texts))
-    except (OSError, ValueError, TypeError):
+        recorded = json.loads(path.read_bytes())
+        found = ShardSettings(**{**recorded, "topics": tuple(recorded["topics"])})
+        valid = all(map(str.isascii, (found.name, found.generation, *found.topics)))
+        _made(found.generation)
+    except (OSError, ValueError, TypeError, LookupError):
         valid = False
     if not valid:
         raise EnvironmentFault(
@@ -75,11 +75,20 @@ def renew_generation(state: Path) -> None:
     """Have cycles from now on be others than those of the same numbers before. Raises EnvironmentFault."""
     found = read(state)
     if found is not None:
-        _write(state, dataclasses.replace(found, generation=_generation(), renewed=True))
+        _write(state, dataclasses.replace(found, generation=_generation(found.generation)))
 
 
-def _generation() -> str:
-    return uuid.uuid4().hex
+def _generation(after: str = "") -> str:
+    """Return a generation that no other state directory has, and whose text comes after that of an earlier one."""
+    now = datetime.now(timezone.utc)
+    if after:  # the clock may have been set back since
+        now = max(now, _made(after) + timedelta(microseconds=1))
+    return f"{now.isoformat(timespec='microseconds')} {uuid.uuid4().hex[:12]}"
+
+
+def _made(generation: str) -> datetime:
+    """Return when a generation was made. Raises ValueError."""
+    return datetime.fromisoformat(generation.partition(" ")[0])
 
 
 class CycleShards:
@@ -102,9 +111,10 @@ class CycleShards:
         if not topics:
             raise ConfigurationError(NO_RECORD)
         self._state, self._recipe, self._settings = state, recipe, known(state, recipe.messages.channel)
-        topic = self._settings.topic
-        self._topic = topic if topic in topics else topics[0]
-        self._begun = BegunCycles(recipe.send, self._settings.name, tuple({self._topic: 0, topic or self._topic: 0}))
+        before = self._settings.topics
+        self._topic = next((topic for topic in before if topic in topics), topics[0])
+        self._note_topics({**dict.fromkeys(before), self._topic: None})  # before a record may be under it
+        self._begun = BegunCycles(recipe.send, self._settings.name, self._settings.topics)
         self._stream, self._last, self._recorded = uuid.uuid4().hex, -1, recorded
 
     def begin(self, cycle: int, journal: str, moment: datetime, tasks: int) -> Shards:
@@ -122,14 +132,16 @@ class CycleShards:
         self._last = cycle
         made = round(moment.timestamp() * 1000)
         recipe = self._recipe.fingerprint
-        record = CycleRecord(settings.generation, cycle, journal, recipe, tasks, made, self._topic)
-        record = self._begun.begin(record, replaces=settings.renewed)
+        record = CycleRecord(settings.generation, cycle, journal, recipe, tasks, made, self._topic, tasks)
+        record = self._begun.begin(record)
         self._recorded()
-        known_now = dataclasses.replace(settings, topic=self._topic, renewed=False)
-        if known_now != settings:
-            _write(self._state, known_now)
-            self._settings = known_now
         return Shards(settings.name, self._stream, record, self._recipe.send.exactly_once)
+
+    def _note_topics(self, topics: Iterable[str]) -> None:
+        noted = dataclasses.replace(self._settings, topics=tuple(topics))
+        if noted != self._settings:
+            _write(self._state, noted)
+            self._settings = noted
 
     def close(self) -> None:
         """Give up what is connected to the brokers."""

@@ -1,0 +1,15 @@
+"""Exactly once, explored: the real classes run in random schedules against a broker in memory.
+
+    python -m tests.model [--schedules 20000] [--seed 0] [--scenario NAME …]     explores, and shrinks what it finds
+    python -m tests.model --scenario NAME --replay SEED                          prints a schedule step by step
+
+schedule    actors that take turns at named steps, in an order that a list of choices decides
+kafka       the broker, and librdkafka's interface to it: the one thing that is not the product's
+process     Spark's part: a process that integrates a channel, its cycles, its tasks
+capture     a database's log, and the capture of it into a spool
+scenarios   what each kind of schedule has, and the faults that it may draw
+invariants  what must hold after each schedule
+
+A schedule is a list of numbers, which a seed makes. A shorter list with smaller numbers is a simpler schedule: `explore`
+shrinks a list that breaks an invariant until nothing can be left out.
+"""

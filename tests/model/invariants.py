@@ -1,0 +1,98 @@
+"""What must hold after a schedule. Each invariant yields what breaks it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from tests.model.kafka import Broker, Entry
+from tests.model.process import ENDED, KEYS, TOPIC, Scene
+
+
+def broken(scene: Scene, broker: Broker, *, exactly_once: bool) -> list[str]:
+    """Return what is broken."""
+    rows = [entry for entry in broker.log if entry.topic == TOPIC and entry.state == "committed"]
+    found = [*nothing_is_lost(scene, rows), *sent_again_alike(rows), *ended_after_rows(broker.commits)]
+    if exactly_once:
+        found += [*each_once(rows), *one_definition(rows), *generations_ascend(broker.commits)]
+    return [*found, *order_of_keys(rows, exactly_once=exactly_once)]
+
+
+def _generation(entry: Entry) -> str:
+    return entry.record.generation if entry.record is not None else ""
+
+
+def _number(entry: Entry) -> int:
+    return int(entry.value.split()[0])
+
+
+def nothing_is_lost(scene: Scene, rows: Sequence[Entry]) -> Iterator[str]:
+    """I1, I4: the rows of a marked cycle are committed, in the generation by which it was sent."""
+    there = defaultdict[str, set[int]](set)
+    for entry in rows:
+        there[_generation(entry)].add(_number(entry))
+    for one in scene.synced:
+        lacking = set(one.rows) - there[one.generation or ""]
+        if lacking:
+            yield f"nothing is lost: cycle {one.cycle} of {one.process} is marked without rows {sorted(lacking)}"
+
+
+def each_once(rows: Sequence[Entry]) -> Iterator[str]:
+    """I8: a row is committed once, but for what a user sends again: that is another generation."""
+    for (_, number), times in Counter((_generation(entry), _number(entry)) for entry in rows).items():
+        if times > 1:
+            yield f"each row once: row {number} is committed {times} times"
+
+
+def one_definition(rows: Sequence[Entry]) -> Iterator[str]:
+    """I10: what a refused process has committed is of the cycle as it was begun; else it was refused too late."""
+    records = defaultdict(set)
+    for entry in rows:
+        records[_generation(entry), entry.cycle].add(entry.record)
+    for (_, number), found in records.items():
+        if len(found) > 1:
+            yield f"a refused process has sent nothing: cycle {number} is committed by {len(found)} records"
+
+
+def generations_ascend(commits: Sequence[Entry]) -> Iterator[str]:
+    """I10: once a later state directory has sent, an earlier one sends nothing."""
+    latest = ""
+    for entry in commits:
+        if _generation(entry) < latest:
+            yield f"a refused process has sent nothing: {entry.value} is of an earlier generation than what was sent"
+            return
+        latest = _generation(entry)
+
+
+def sent_again_alike(rows: Sequence[Entry]) -> Iterator[str]:
+    """I2: a row that is sent again, by the same definition, has the same bytes."""
+    known: dict[tuple[str, str, int], str] = {}
+    for entry in rows:
+        recipe = entry.record.recipe if entry.record is not None else ""
+        before = known.setdefault((_generation(entry), recipe, _number(entry)), entry.value)
+        if before != entry.value:
+            yield f"sent again alike: {before!r} and {entry.value!r}"
+
+
+def order_of_keys(rows: Sequence[Entry], *, exactly_once: bool) -> Iterator[str]:
+    """I3: rows of a key ascend. At least once: what comes last of each row ascends, so that a consumer has the newest."""
+    by_key = defaultdict[tuple[str, int], list[int]](list)
+    for entry in rows:
+        by_key[_generation(entry) if exactly_once else "", _number(entry) % KEYS].append(_number(entry))
+    for (_, key), numbers in by_key.items():
+        seen = numbers if exactly_once else list(reversed(dict.fromkeys(reversed(numbers))))
+        for before, after in pairwise(seen):
+            if after < before:
+                yield f"order per key: row {after} of key {key} comes after row {before}"
+
+
+def ended_after_rows(commits: Sequence[Entry]) -> Iterator[str]:
+    """The driver's message of a cycle is committed when all rows of the cycle are."""
+    ended = set()
+    for entry in commits:
+        cycle = _generation(entry), entry.cycle
+        if entry.topic == ENDED:
+            ended.add(cycle)
+        elif cycle in ended and entry.record is not None and entry.record.claimed is False:
+            yield f"ends come after rows: {entry.value} of cycle {entry.cycle} comes after its end"

@@ -1,0 +1,342 @@
+"""The kinds of schedules: which faults each may draw, and how a schedule is run."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from integrator import durable
+from integrator.contracts.recipe import Recipe, Send, TransactionTopic
+from integrator.deliver.kafka import cycle_records, producer, sender_lock, transaction
+from integrator.errors import BegunOtherwise, Defect, EnvironmentFault, IntegratorError
+from integrator.run import cycle as run_cycle
+from integrator.run import restart
+from integrator.run.passes import transactions
+from integrator.run.spark.failures import classify
+from integrator.run.state import directory as state_directory
+from integrator.run.state.directory import IMPORTING, MOVING_BACK
+from tests.model import invariants, process
+from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
+from tests.model.process import Directory, Process, Scene
+from tests.model.schedule import MOST_STEPS, Actor, Choices, Worker, World
+from tests.parts import pure
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """How many of each fault a schedule may have; `late`: requests that arrive late. locked: on one machine."""
+
+    exactly_once: bool = True
+    locked: bool = False
+    kills: int = 2
+    starts: int = 2
+    copies: int = 0
+    backs: int = 0
+    imports: int = 0
+    definitions: int = 1
+    lost: int = 200
+    late: int = 0
+    unanswered: int = 0
+    counts: bool = False
+
+    def run(self, choices: Choices) -> Outcome:
+        """Run one schedule."""
+        return _Schedule(self, choices).run()
+
+
+SCENARIOS = {
+    "kills and cores": Scenario(),
+    "copies": Scenario(copies=2),
+    "gone back": Scenario(copies=2, backs=2, kills=1),
+    "imports": Scenario(copies=1, backs=1, imports=2, kills=1),
+    "definitions": Scenario(copies=1, definitions=2),
+    "late requests": Scenario(kills=0, starts=0, lost=0, late=2),
+    "late requests and kills": Scenario(kills=1, starts=1, late=2, unanswered=2),
+    "unanswered": Scenario(unanswered=3, copies=1),
+    "transactions": Scenario(counts=True, copies=1, unanswered=1),
+    "everything": Scenario(copies=2, backs=1, imports=1, definitions=2, late=1, unanswered=1, counts=True),
+    "at least once": Scenario(exactly_once=False, locked=True, lost=0, unanswered=1, starts=3),
+    "at least once on a cluster": Scenario(exactly_once=False, unanswered=1, lost=300),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a schedule: what is broken, whether all was synced at the end, and its steps."""
+
+    broken: list[str]
+    complete: bool
+    refused: list[str]
+    trace: list[str]
+    choices: list[int]
+
+
+_WORLDS: list[_Schedule] = []
+
+
+class _Clock:
+    """The module `time`, whose time passes with steps."""
+
+    def monotonic(self) -> float:
+        return _WORLDS[-1].world.clock
+
+    def sleep(self, seconds: float) -> None:
+        _WORLDS[-1].world.sleep(seconds)
+
+
+def _stepped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a step before something is made durable: a process may be killed there."""
+
+    def stepping(first: Any, *more: Any) -> Any:
+        world = _WORLDS[-1].world if _WORLDS else None
+        if world is None or not world.is_acting or world.is_at_once:
+            return function(first, *more)
+        world.step(f"{function.__name__} {first.name if isinstance(first, Path) else 'files'}")
+        world.is_at_once = True
+        try:
+            return function(first, *more)
+        finally:
+            world.is_at_once = False
+
+    return stepping
+
+
+@contextlib.contextmanager
+def installed() -> Iterator[None]:
+    """Have the product's classes meet the broker in memory, and stand-ins for Spark."""
+    clock = _Clock()
+    with contextlib.ExitStack() as stack:
+
+        def put(owner: object, **replaced: object) -> None:
+            for name, value in replaced.items():
+                stack.enter_context(mock.patch.object(owner, name, value))
+
+        put(producer, ProducerClient=lambda properties, *_: Client(_WORLDS[-1].kafka, properties))
+        put(cycle_records, Consumer=lambda properties: Consumer(_WORLDS[-1].kafka, properties))
+        put(cycle_records, client_settings=lambda _: {}, client_properties=lambda _: {})
+        for module in (cycle_records, producer, restart, sender_lock, state_directory, transaction):
+            put(module, time=clock)
+        put(run_cycle, first_pass=process.first_pass, in_order=process.in_order, second_pass=process.Task)
+        put(transactions, Bundler=process.DriversBundler, merged=process.merged, recipe_of=lambda recipe: recipe)
+        for name in ("remove", "rename", "replace"):
+            put(durable, **{name: _stepped(getattr(durable, name))})
+        put(transaction, _PRODUCERS={})
+        put(producer, _PRODUCERS={})
+        yield
+
+
+def _switched(worker: Worker) -> None:
+    transaction._PRODUCERS, producer._PRODUCERS = worker.transactional, worker.producers
+
+
+_RECIPES: list[Recipe] = []
+
+
+def recipes() -> list[Recipe]:
+    """Two definitions of a channel."""
+    if not _RECIPES:
+        with tempfile.TemporaryDirectory() as name:
+            made = pure.recipe(Path(name), "create table t(a int primary key);")
+        made = replace(made, messages=replace(made.messages, channel=process.CHANNEL, max_bytes=1_000_000))
+        _RECIPES.extend((made, replace(made, tables=())))
+    return _RECIPES
+
+
+def disk() -> str | None:
+    """Where directories are made: in memory, where there is such a place."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+class _Schedule:
+    """One schedule: its world, and the faults that are left."""
+
+    def __init__(self, scenario: Scenario, choices: Choices) -> None:
+        self._choices, self._scenario = choices, scenario
+        self.world = World(choices, _switched)
+        self._left = {
+            name: choices.below(getattr(scenario, name) + 1)
+            for name in ("kills", "starts", "copies", "backs", "imports")
+        }
+        self._faults = Faults(choices.below(scenario.late + 1), choices.below(scenario.unanswered + 1))
+        self._broker = Broker(verifies=choices.below(2) == 0)
+        self.kafka = Kafka(self.world, self._broker, self._faults)
+        self._scene = Scene(self.world, 2 + choices.below(3))
+        self._scene.lost = choices.one((0, scenario.lost))
+        self._sticky = choices.one((950, 700, 0))
+        send = Send(exactly_once=scenario.exactly_once, producer={"bootstrap.servers": "memory"})
+        topic = TransactionTopic(process.ENDED) if scenario.counts else None
+        self._recipes = [replace(one, send=send, transactions=topic) for one in recipes()[: scenario.definitions]]
+
+    def run(self) -> Outcome:
+        """Run it to its end, and then once more without faults, as a user would who follows what errors advise."""
+        _WORLDS.append(self)
+        root = Path(tempfile.mkdtemp(prefix="model-", dir=disk()))
+        try:
+            self._root = root
+            self._directories = [Directory(root / "D")]
+            self._backups: list[Path] = []
+            self._start()
+            self._go_on(faults=True)
+            complete = self._finish()
+            broken = invariants.broken(self._scene, self._broker, exactly_once=self._scenario.exactly_once)
+            broken += [f"a defect: {actor.name}: {actor.error!r}" for actor in self.world.actors if _is_defect(actor)]
+            if not complete:
+                broken.append("no directory comes to its end, whatever is advised")
+            refused = [_kind(one.ended) for one in self._scene.processes if one.ended is not None]
+            return Outcome(broken, complete, refused, self.world.trace, self._choices.made)
+        finally:
+            self.world.end()
+            shutil.rmtree(root, ignore_errors=True)
+            _WORLDS.pop()
+
+    def _start(self, directory: Directory | None = None, recipe: Recipe | None = None) -> Process:
+        choices, number = self._choices, len(self._scene.processes) + 1
+        directory = directory or choices.one(self._directories)
+        recipe = recipe or choices.one(self._recipes)
+        cores = 1 + choices.below(3)
+        self.world.note(f"P{number} starts on {directory.path.parent.name}, {cores} cores")
+        return Process(f"P{number}", self._scene, directory, recipe, cores, locked=self._scenario.locked)
+
+    def _go_on(self, *, faults: bool) -> None:
+        """Have actors take turns until none has more to do."""
+        world, choices, steps = self.world, self._choices, 0
+        while True:
+            if faults and choices.chance(40) and self._fault():
+                continue
+            if self._broker.late and choices.chance(30):
+                label, request = self._broker.late.pop(choices.below(len(self._broker.late)))
+                with contextlib.suppress(Exception):
+                    request()
+                    world.note(f"late, and taken: {label}")
+                continue
+            ready = world.ready()
+            steps += 1
+            if steps > MOST_STEPS:
+                return
+            if not ready:
+                if faults and choices.below(4) and self._fault():
+                    continue
+                return
+            stays = world.now in ready and not choices.chance(1000 - self._sticky)
+            world.go(world.now if stays and world.now is not None else choices.one(ready))
+
+    def _fault(self) -> bool:
+        """Have one of the faults that are left; return whether there was one."""
+        left = [name for name, count in self._left.items() if count]
+        if not left:
+            return False
+        name = self._choices.one(left)
+        self._left[name] -= 1
+        getattr(self, f"_{name}")()
+        return True
+
+    def _kills(self) -> None:
+        living = [one for one in self._scene.processes if one.actor.lives]
+        if living:
+            victim, tasks_live = self._choices.one(living), self._choices.below(2) == 1
+            self.world.note(f"{victim.name} is killed{', its tasks live on' if tasks_live else ''}")
+            victim.kill(tasks_live=tasks_live)
+
+    def _starts(self) -> None:
+        self._start()
+
+    def _copies(self) -> None:
+        name = f"D{len(self._directories)}"
+        copied = self._choices.one(self._directories)
+        self.world.note(f"{copied.path.parent.name} is copied as {name}")
+        self._directories.append(copied.copied(self._root / name))
+
+    def _command(self, what: str, do: Callable[[], object]) -> None:
+        """Run a command of the user's, which may be killed at any step."""
+        label = f"{what}{len(self.world.actors)}"
+        self.world.note(f"{label} is run")
+
+        def run() -> None:
+            with contextlib.suppress(IntegratorError):
+                do()
+
+        actor = self.world.spawn(label, types.SimpleNamespace(cycle=-1), Worker(), run)
+        most = self._choices.one((1000, 3, 1, 2, 4, 6, 8))
+        for _ in range(most):
+            if not actor.lives:
+                break
+            self.world.go(actor)
+        if actor.lives:
+            self.world.note(f"{label} is killed")
+            self.world.kill([actor])
+
+    def _free(self) -> Directory | None:
+        """A directory that no process has: a command would be refused else."""
+        used = {one.directory for one in self._scene.processes if one.actor.lives}
+        free = [one for one in self._directories if one not in used]
+        return self._choices.one(free) if free else None
+
+    def _backs(self) -> None:
+        if (directory := self._free()) is not None:
+            self._command(
+                "back-to on " + directory.path.parent.name, lambda: process.back_to(directory, self._choices.one)
+            )
+
+    def _imports(self) -> None:
+        if not self._backups:
+            file = self._root / f"backup{len(self._backups)}.tar.gz"
+            with contextlib.suppress(IntegratorError, AssertionError):
+                process.export(self._directories[0], file)
+                self._backups.append(file)
+                self.world.note("a backup is made")
+        elif (directory := self._free()) is not None:
+            file = self._choices.one(self._backups)
+            self._command("import into " + directory.path.parent.name, lambda: process.restore(directory, file))
+
+    def _finish(self) -> bool:
+        """Have the channel come to its end, as a user would; return whether one directory does."""
+        self._scene.lost = self._faults.late = self._faults.unanswered = 0
+        self._scene.visible = self._scene.slices
+        directory, recipe = self._directories[0], self._recipes[0]
+        others = self._directories[1:]
+        for _ in range(4 + 3 * len(self._directories)):
+            last = self._start(directory, recipe)
+            self._go_on(faults=False)
+            if last.ended is None and last.actor.done:
+                return True
+            if isinstance(last.ended, BegunOtherwise):
+                recipe = self._recipes[-1] if recipe is self._recipes[0] else self._recipes[0]
+            elif isinstance(last.ended, EnvironmentFault):
+                is_half_done = any((directory.path / name).exists() for name in (IMPORTING, MOVING_BACK))
+                if is_half_done:
+                    self._mend(directory)
+                elif others:  # "use the newest one"
+                    directory = others.pop(0)
+        return False
+
+    def _mend(self, directory: Directory) -> None:
+        """Do what the error of a half-done command advises: do it again."""
+
+        def again() -> None:
+            if (directory.path / IMPORTING).exists():
+                process.restore(directory, self._backups[0])
+            else:
+                process.back_to(directory, lambda cycles: cycles[0])
+
+        actor = self.world.spawn("the command", types.SimpleNamespace(cycle=-1), Worker(), again)
+        while actor.lives:
+            self.world.go(actor)
+
+
+def _is_defect(actor: Actor) -> bool:
+    """Whether an actor failed with what nobody foresaw."""
+    if actor.error is None:
+        return False
+    found = classify(actor.error)
+    return found is None or isinstance(found, Defect)
+
+
+def _kind(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split()[:9])}"
