@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.model.scenarios import Outcome, Scenario
+from tests.model.scenarios import CaptureScenario, Outcome, Scenario
 from tests.model.schedule import Choices, shrink
 
 
@@ -31,7 +31,7 @@ class Explored:
             self.broken.append((seed, outcome))
 
 
-def explore(scenario: Scenario, seeds: range, most_broken: int = 1_000_000) -> Explored:
+def explore(scenario: Scenario | CaptureScenario, seeds: range, most_broken: int = 1_000_000) -> Explored:
     """Run a schedule for each seed, until so many have broken an invariant."""
     found = Explored()
     for seed in seeds:
@@ -41,7 +41,7 @@ def explore(scenario: Scenario, seeds: range, most_broken: int = 1_000_000) -> E
     return found
 
 
-def simplest(scenario: Scenario, outcome: Outcome) -> Outcome:
+def simplest(scenario: Scenario | CaptureScenario, outcome: Outcome) -> Outcome:
     """Return the simplest schedule that breaks what `outcome` breaks first."""
     kind = outcome.broken[0].partition(":")[0]
 

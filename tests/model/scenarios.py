@@ -8,6 +8,7 @@ import tempfile
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -22,7 +23,11 @@ from integrator.run.passes import transactions
 from integrator.run.spark.failures import classify
 from integrator.run.state import directory as state_directory
 from integrator.run.state.directory import IMPORTING, MOVING_BACK
-from tests.model import invariants, process
+from integrator.sources.capture import first_rows, intake, progress
+from integrator.sources.capture import stream as capture_stream
+from integrator.sources.postgres import answers
+from integrator.sources.postgres import stream as postgres_stream
+from tests.model import capture, invariants, process
 from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
 from tests.model.process import Directory, Process, Scene
 from tests.model.schedule import MOST_STEPS, Actor, Choices, Worker, World
@@ -51,7 +56,18 @@ class Scenario:
         return _Schedule(self, choices).run()
 
 
-SCENARIOS = {
+@dataclass(frozen=True)
+class CaptureScenario:
+    """A database that changes while it is captured. quiet: its log has nothing of snapshots."""
+
+    quiet: bool
+
+    def run(self, choices: Choices) -> Outcome:
+        """Run one schedule."""
+        return _CaptureSchedule(choices, quiet=self.quiet).run()
+
+
+SCENARIOS: dict[str, Scenario | CaptureScenario] = {
     "kills and cores": Scenario(),
     "copies": Scenario(copies=2),
     "gone back": Scenario(copies=2, backs=2, kills=1),
@@ -64,6 +80,8 @@ SCENARIOS = {
     "everything": Scenario(copies=2, backs=1, imports=1, definitions=2, late=1, unanswered=1, counts=True),
     "at least once": Scenario(exactly_once=False, locked=True, lost=0, unanswered=1, starts=3),
     "at least once on a cluster": Scenario(exactly_once=False, unanswered=1, lost=300),
+    "capture": CaptureScenario(quiet=False),
+    "capture of a quiet log": CaptureScenario(quiet=True),
 }
 
 
@@ -78,7 +96,7 @@ class Outcome:
     choices: list[int]
 
 
-_WORLDS: list[_Schedule] = []
+_WORLDS: list[_Schedule | _CaptureSchedule] = []
 
 
 class _Clock:
@@ -86,6 +104,9 @@ class _Clock:
 
     def monotonic(self) -> float:
         return _WORLDS[-1].world.clock
+
+    def time(self) -> float:
+        return 1.8e9 + _WORLDS[-1].world.clock
 
     def sleep(self, seconds: float) -> None:
         _WORLDS[-1].world.sleep(seconds)
@@ -125,8 +146,22 @@ def installed() -> Iterator[None]:
             put(module, time=clock)
         put(run_cycle, first_pass=process.first_pass, in_order=process.in_order, second_pass=process.Task)
         put(transactions, Bundler=process.DriversBundler, merged=process.merged, recipe_of=lambda recipe: recipe)
-        for name in ("remove", "rename", "replace"):
+        for name in ("remove", "rename", "replace", "sync_directory"):
             put(durable, **{name: _stepped(getattr(durable, name))})
+        for module in (answers, capture_stream, first_rows, intake, postgres_stream, progress):
+            put(module, time=clock)
+        put(
+            postgres_stream,
+            PublishedTables=capture.Published,
+            SlotPoints=lambda server, *_, waits: capture.Points(server, waits=waits),
+            identity=lambda *_: ("system", "db"),
+            is_wanted=lambda *_: True,
+            problems=lambda *_, **__: (),
+            select=types.SimpleNamespace(select=lambda *_: clock.sleep(0.05)),
+            slot_of=lambda session, _: session.server.slot,
+            timeline=lambda *_: 1,
+            version_of=lambda _: 180_000,
+        )
         put(transaction, _PRODUCERS={})
         put(producer, _PRODUCERS={})
         yield
@@ -328,6 +363,78 @@ class _Schedule:
         actor = self.world.spawn("the command", types.SimpleNamespace(cycle=-1), Worker(), again)
         while actor.lives:
             self.world.go(actor)
+
+
+class _CaptureSchedule:
+    """One schedule of a capture."""
+
+    def __init__(self, choices: Choices, *, quiet: bool) -> None:
+        self._choices = choices
+        self.world = World(choices, _switched)
+        self._database = capture.Database(choices, quiet=quiet)
+        self._left = {name: choices.below(most + 1) for name, most in (("kills", 3), ("restarts", 2), ("tables", 2))}
+        self._left["changes"] = 2 + choices.below(6)
+        self._processes: list[capture.Running] = []
+
+    def run(self) -> Outcome:
+        """Capture with faults; then once more without them, up to the end of the log."""
+        root = Path(tempfile.mkdtemp(prefix="model-", dir=disk()))
+        _WORLDS.append(self)
+        capture.CURRENT.append(self)
+        try:
+            for _ in range(1 + self._choices.below(2)):
+                self._database.make_table()
+            self._with_faults(root)
+            complete = self._to_the_end(root)
+            broken = [f"a defect: {actor.error!r}" for actor in self.world.actors if actor.error is not None]
+            failures = [one.failure for one in self._processes if one.failure is not None]
+            broken += [f"it ends with an error: {one}" for one in failures]
+            broken += capture.broken(root, self._database)
+            return Outcome(broken, complete, [_kind(one) for one in failures], self.world.trace, self._choices.made)
+        finally:
+            self.world.end()
+            shutil.rmtree(root, ignore_errors=True)
+            _WORLDS.pop()
+            capture.CURRENT.pop()
+
+    def _start(self, root: Path, *, until_now: bool) -> capture.Running:
+        process, number = capture.Running(), len(self._processes) + 1
+        self._processes.append(process)
+        self.world.note(f"C{number} starts, {'up to now' if until_now else 'for ever'}")
+        run = partial(process.run, self._database, root, until_now=until_now)
+        self.world.spawn(f"C{number}", process, Worker(), run)
+        return process
+
+    def _with_faults(self, root: Path) -> None:
+        choices, world = self._choices, self.world
+        for _ in range(600):
+            for what in capture.faults_of(world, self._database, self._left):
+                world.note(what)
+            living = world.living()
+            if not living:
+                if not self._left["changes"] or len(self._processes) > 5:
+                    return
+                self._start(root, until_now=choices.below(2) == 0)
+                continue
+            if self._left["kills"] and choices.chance(30):
+                self._left["kills"] -= 1
+                world.note("the capture is killed")
+                world.kill(living)
+                continue
+            if choices.chance(20) or not self._left["changes"]:
+                living[0].process.ending = True
+            world.go(living[0])
+        world.kill(world.living())
+
+    def _to_the_end(self, root: Path) -> bool:
+        for _ in range(4):
+            last, steps = self._start(root, until_now=True), 0
+            while self.world.living() and steps < MOST_STEPS:
+                steps += 1
+                self.world.go(self.world.living()[0])
+            if not last.away and last.failure is None and steps < MOST_STEPS:
+                return True
+        return False
 
 
 def _is_defect(actor: Actor) -> bool:

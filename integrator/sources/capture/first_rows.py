@@ -162,14 +162,18 @@ class FirstRows:
         record.write(self._spool)
         self._intake.read -= {oid.to_bytes(4, "big") for oid in oids}
 
-    def _note_begun(self, table: Captured) -> None:
+    def _note_begun(self, table: Captured, lsn: int) -> int:
         """Record that rows of a table are there: where it is broken off, all of its changes follow them.
 
-        Else those of its rows that are deleted before it is read again would stay with consumers.
+        Else those of its rows that are deleted before it is read again would stay with consumers. Return which table it
+        is of those that were read at this position: a quiet server's log has one for many rounds, and positions ascend.
         """
-        self.record.begun[table.name] = table.relation.oid
-        self.record.write(self._spool)
+        record = self.record
+        record.begun[table.name] = table.relation.oid
+        record.copied_at, record.copies = lsn, record.copies + 1 if record.copied_at == lsn else 1
+        record.write(self._spool)
         self._intake.read.add(table.relation.oid.to_bytes(4, "big"))
+        return record.copies
 
     def copy(self, taken: Callable[[], None], seal: Callable[[], None]) -> None:
         """Write the rows that are due, each table as a transaction.
@@ -180,10 +184,9 @@ class FirstRows:
         if point is None:
             return
         lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
-        for number, table in enumerate(self._due, 1):
-            relation, left = table.relation, len(self._due) - number
-            self._note_begun(table)
-            self._intake.begin_rows(relation, lsn, micros, number)
+        for left, table in zip(reversed(range(len(self._due))), self._due, strict=True):
+            relation = table.relation
+            self._intake.begin_rows(relation, lsn, micros, self._note_begun(table, lsn))
             progress = Progress(self._spool, self._log, table.name, point.estimate(table), left)
 
             def take(rows: bytes, many: int, relation: Relation = relation, progress: Progress = progress) -> None:

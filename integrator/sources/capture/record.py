@@ -25,7 +25,8 @@ class Record:
     wanted, with their oids. begun: those of which rows are there, if not all. log: the file of MariaDB's log that
     `confirmed` is in. numbers: the oids of tables where the database gives none. followed: the position of the last
     statement that was followed. timeline: of PostgreSQL's log; 0 where it is not known. types: of MariaDB's tables the
-    columns that its log has as BINARY, with their types, until the log has a statement that may change them.
+    columns that its log has as BINARY, with their types, until the log has a statement that may change them. copied_at,
+    copies: the position of the rows that were read last, and how many tables were begun to be read at it.
     """
 
     system: str
@@ -40,6 +41,8 @@ class Record:
     followed: int = 0
     timeline: int = 0
     types: dict[str, dict[str, str]] = field(default_factory=dict)
+    copied_at: int = 0
+    copies: int = 0
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""

@@ -1,0 +1,408 @@
+"""A database's log in memory, and the real capture of it: `Stream`, `FirstRows`, `Intake` and the spool, killed anywhere.
+
+What stands in is PostgreSQL: transactions of changes in pgoutput's messages, a slot with a confirmed position, snapshots at
+a place in the log. Where the log is quiet, two snapshots may be at one place, as in MySQL and MariaDB, which write nothing
+into their logs for a snapshot.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from integrator.decode.encodings.pgoutput import Column, Relation, relation_of, split
+from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, DELETE, INSERT, RELATION, UPDATE
+from integrator.errors import IntegratorError, SourceAway
+from integrator.sources.capture.frames import CHANGES, FRAMES, commit
+from integrator.sources.capture.frames import begin as begin_of
+from integrator.sources.capture.intake import OWN_PREFIX
+from integrator.sources.capture.stream import SpoolTarget
+from integrator.sources.postgres.slot import Names, Slot
+from integrator.sources.postgres.stream import Stream
+from integrator.sources.spool import Spool, sealed_in
+from tests.model.schedule import Choices, World
+
+_TEXT, _INT = 25, 23
+_NO_LOG: Any = SimpleNamespace(**{name: lambda *_, **__: None for name in ("info", "warning", "error")})
+
+
+@dataclass
+class Table:
+    """A table of the database, and its rows by their keys."""
+
+    relation: Relation
+    rows: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its schema and name."""
+        return self.relation.full_name
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A transaction in the log: its changes as messages, with the oids of their tables."""
+
+    lsn: int
+    end: int
+    changes: tuple[tuple[int, bytes], ...]
+
+
+def _tuple(key: int, value: str) -> bytes:
+    texts = (str(key).encode(), value.encode())
+    return struct.pack(">H", len(texts)) + b"".join(b"t" + struct.pack(">I", len(one)) + one for one in texts)
+
+
+class Database:
+    """The server: tables, a log, and one slot. quiet: a snapshot writes nothing into the log."""
+
+    def __init__(self, choices: Choices, *, quiet: bool) -> None:
+        self._choices, self.quiet = choices, quiet
+        self.lsn = 800
+        self.log: list[Committed] = []
+        self.tables: list[Table] = []
+        self.slot: Slot | None = None
+        self.connections = 0
+        self._before: list[Slot | None] = []
+        self._changes = 0
+        self.shown = "memory"
+
+    def make_table(self) -> None:
+        """Create a table, with some rows before anybody can look at it."""
+        number = len(self.tables) + 1
+        columns = (Column("k", _INT, -1, in_key=True), Column("v", _TEXT, -1, in_key=False))
+        table = Table(Relation(16_000 + number, "public", f"t{number}", "d", columns))
+        self.tables.append(table)
+        for _ in range(self._choices.below(3)):
+            self.change(table)
+
+    def change(self, table: Table) -> None:
+        """Commit a transaction of one or two changes."""
+        changes = tuple(self._one(table) for _ in range(1 + self._choices.below(2)))
+        self.log.append(Committed(self.lsn, self.lsn + 8, changes))
+        self.lsn += 16
+
+    def _one(self, table: Table) -> tuple[int, bytes]:
+        oid = table.relation.oid
+        head, self._changes = struct.pack(">I", oid), self._changes + 1
+        key, value = self._choices.below(3), f"v{self._changes}"
+        if key not in table.rows:
+            table.rows[key] = value
+            return oid, bytes([INSERT]) + head + b"N" + _tuple(key, value)
+        if self._choices.below(3) == 1:
+            del table.rows[key]
+            return oid, bytes([DELETE]) + head + b"K" + _tuple(key, value)  # the value says which change it is
+        table.rows[key] = value
+        return oid, bytes([UPDATE]) + head + b"N" + _tuple(key, value)
+
+    def confirm(self, lsn: int) -> None:
+        """Forget the log before a position, as a client allows."""
+        if self.slot is not None and lsn > self.slot.confirmed:
+            self._before.append(self.slot)
+            self.slot = Slot("pgoutput", "db", None, lsn, "reserved", 0, failover=False)
+
+    def make_slot(self) -> None:
+        """Create the slot at the end of the log."""
+        self.slot = Slot("pgoutput", "db", None, self.lsn, "reserved", 0, failover=False)
+        self._before = []
+
+    def restart(self) -> None:
+        """End all connections. What was confirmed last may not be on the server's disk."""
+        self.connections += 1
+        if self._before and self._choices.below(2):
+            self.slot = self._before.pop()
+
+    @contextlib.contextmanager
+    def asked(self) -> Iterator[None]:
+        """Do nothing: what is refused is raised as what it becomes."""
+        yield
+
+    def session(self) -> _Session:
+        """Return a session."""
+        return _Session(self)
+
+    def replication(self) -> _Connection:
+        """Return a connection that gets the log."""
+        return _Connection(self)
+
+
+class _Session:
+    def __init__(self, server: Database) -> None:
+        self.server = server
+
+    def __enter__(self) -> _Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held."""
+
+    def rows(self, query: str, _values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Answer the queries of `Stream` and `Answers`."""
+        if "pg_drop_replication_slot" in query:
+            self.server.slot = None
+        elif "pg_logical_emit_message" in query:
+            assert OWN_PREFIX in str(_values)
+            lsn = self.server.lsn
+            message = struct.pack(">cBQ", b"M", 1, lsn) + OWN_PREFIX.encode() + b"\0" + struct.pack(">I", 0)
+            self.server.log.append(Committed(lsn, lsn + 8, ((0, message),)))
+            self.server.lsn += 16
+            return [(lsn,)]
+        return [(self.server.lsn,)]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class _Connection:
+    def __init__(self, server: Database) -> None:
+        self._server = server
+
+    def cursor(self) -> _Cursor:
+        """Return the cursor that receives."""
+        return _Cursor(self._server)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class _Cursor:
+    def __init__(self, server: Database) -> None:
+        self._server, self._of = server, server.connections
+        self.wal_end = self.feedback_timestamp = self.io_timestamp = 0
+        self._messages: Iterator[bytes | None] = iter(())
+
+    def start_replication(self, **_: object) -> None:
+        """Begin to send, from what was confirmed."""
+        assert self._server.slot is not None
+        self._messages = self._sent(self._server.slot.confirmed)
+
+    def _sent(self, since: int) -> Iterator[bytes | None]:
+        announced, at = set[int](), 0
+        while True:
+            while at < len(self._server.log):
+                one = self._server.log[at]
+                at += 1
+                if one.lsn < since:
+                    continue
+                yield begin_of(one.lsn, 0, 700 + at)
+                for oid, message in one.changes:
+                    if oid and oid not in announced:
+                        announced.add(oid)
+                        yield next(table for table in self._server.tables if table.relation.oid == oid).relation.message()
+                    yield message
+                self.wal_end = one.end
+                yield commit(one.lsn, one.end, 0)
+            self.wal_end = self._server.lsn
+            yield None
+
+    def read_message(self) -> Any:
+        """Return the next message; None where there is none now."""
+        if self._of != self._server.connections:
+            raise SourceAway("the server has ended the connection")
+        self.io_timestamp += 1
+        message = next(self._messages)
+        return None if message is None else SimpleNamespace(payload=message)
+
+    def send_feedback(self, *, flush_lsn: int, **_: object) -> None:
+        """Confirm a position."""
+        CURRENT[-1].world.step(f"confirm {flush_lsn}")
+        if self._of != self._server.connections:
+            raise SourceAway("the server has ended the connection")
+        self.feedback_timestamp += 1
+        if flush_lsn:
+            self._server.confirm(flush_lsn)
+
+
+class _Point:
+    """A snapshot at the end of the log."""
+
+    def __init__(self, server: Database) -> None:
+        self._rows = {table.relation.oid: dict(table.rows) for table in server.tables}
+        self._tables, self.lsn = list(server.tables), server.lsn
+
+    def tables(self, names: set[str]) -> list[Table]:
+        """Return tables by their names."""
+        return [one for one in self._tables if one.name in names]
+
+    def copy(self, table: Table, take: Callable[[bytes, int], None]) -> None:
+        """Read rows, each as a piece of its own."""
+        for key, value in self._rows[table.relation.oid].items():
+            CURRENT[-1].world.step(f"read row {key} of {table.name}")
+            take(f"{key}\t{value}\n".encode(), 1)
+
+    def estimate(self, _table: Table) -> int:
+        """Return that nothing is known."""
+        return 0
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Points:
+    """`SlotPoints`."""
+
+    def __init__(self, server: Database, *_: object, waits: bool) -> None:
+        """Take the server."""
+        del waits
+        self._server = server
+
+    def first(self) -> _Point:
+        """Create the slot."""
+        CURRENT[-1].world.step("create the slot")
+        self._server.make_slot()
+        return self._later()
+
+    def later(self) -> _Point:
+        """Return a place that has no slot afterwards."""
+        CURRENT[-1].world.step("take a snapshot")
+        return self._later()
+
+    def _later(self) -> _Point:
+        point = _Point(self._server)
+        if not self._server.quiet:
+            self._server.lsn += 16
+        return point
+
+    def shown(self, lsn: int) -> str:
+        """Return a place."""
+        return str(lsn)
+
+
+class Published:
+    """`PublishedTables`: all tables."""
+
+    def __init__(self, session: _Session, *_: object) -> None:
+        """Take a session."""
+        self._server = session.server
+
+    def look(self, _record: object) -> Sequence[Table]:
+        """Return the tables that there are."""
+        return list(self._server.tables)
+
+    def left(self, _record: object) -> dict[str, int]:
+        """Return none."""
+        return {}
+
+    def has_partition(self, _oid: int) -> bool:
+        """Return that there are no partitions."""
+        return False
+
+
+@dataclass
+class Running:
+    """A process that captures. ending: its end is asked for."""
+
+    ending: bool = False
+    failure: IntegratorError | None = None
+    log: Any = field(default_factory=lambda: _NO_LOG)
+    cycle: int = -1
+    record: None = None
+    away: bool = False
+
+    def run(self, server: Any, directory: Path, *, until_now: bool) -> None:
+        """Capture as `Capture` does: once, or until the end is asked for."""
+        location = SimpleNamespace(snapshot="initial", spool_bytes=1 << 30)
+
+        def into(spool: Spool) -> SpoolTarget:
+            return SpoolTarget(spool, "slot", location.spool_bytes, str)
+
+        at: Any = SimpleNamespace(server=server, location=location, names=Names("pub", "slot"), into=into)
+        capture: Any = self
+        spool = Spool(directory, framing=FRAMES)
+        try:
+            Stream(capture, at, spool, until_now=until_now).capture()
+        except SourceAway:
+            self.away = True
+        except IntegratorError as failure:
+            self.failure = failure
+        finally:
+            spool.close()
+
+
+CURRENT: list[Any] = []
+"""The schedule that runs, which has a `world`."""
+
+
+def faults_of(world: World, database: Database, left: dict[str, int]) -> Iterator[str]:
+    """Have one of the faults that are left."""
+    choices = world.choices
+    if choices.chance(150) and left["changes"]:
+        left["changes"] -= 1
+        if left["tables"] and choices.below(4) == 1:
+            left["tables"] -= 1
+            database.make_table()
+            yield f"table {len(database.tables)} is made"
+        elif database.tables:
+            database.change(choices.one(database.tables))
+            yield "a transaction is committed"
+    if choices.chance(15) and left["restarts"]:
+        left["restarts"] -= 1
+        database.restart()
+        yield "the database is started again"
+
+
+def broken(directory: Path, database: Database) -> list[str]:
+    """Return what of I3, I4 and I9 does not hold in the segments of a spool."""
+    found: list[str] = []
+    last, position, seen = (0, 0, 0), (0, 0, 0), dict[str, int]()
+    names, tables = dict[int, str](), dict[str, dict[int, str]]()
+    begun = False
+    for path in sealed_in(directory):
+        for message in split(path.read_bytes()):
+            kind = message[0]
+            if kind == RELATION:
+                relation = relation_of(message)
+                names[relation.oid] = relation.full_name
+            elif kind == BEGIN:
+                lsn, _, number = struct.unpack_from(">QqI", message, 1)
+                position, begun = (lsn, number, 0), True
+            elif kind == COMMIT:
+                begun = False
+            if kind not in CHANGES and kind != COPY:
+                continue
+            for change in _changes(message):
+                position = (*position[:2], position[2] + 1)
+                if change is None:
+                    continue
+                oid, key, value, is_there = change
+                if position <= last:
+                    found.append(f"positions ascend: {position} comes after {last}")
+                last = position
+                if kind != COPY:
+                    seen[value] = seen.get(value, 0) + 1
+                rows = tables.setdefault(names[oid], {})
+                rows.pop(key, None)
+                if is_there:
+                    rows[key] = value
+    if begun:
+        found.append("the spool ends in a transaction")
+    found += [f"each change once: {value} is captured {times} times" for value, times in seen.items() if times > 1]
+    for table in database.tables:
+        if table.rows != tables.get(table.name, {}):
+            found.append(f"nothing is lost: {table.name} has {table.rows}, and what was captured {tables.get(table.name)}")
+    return found
+
+
+def _changes(message: bytes) -> Iterator[tuple[int, int, str, bool] | None]:
+    """Yield the changes of a message: the table, the key, the value, and whether the row is there after it."""
+    kind = message[0]
+    if kind == COPY:
+        [oid] = struct.unpack_from(">I", message, 1)
+        for line in message[5:].decode().splitlines():
+            key, value = line.split("\t")
+            yield oid, int(key), value, True
+    elif kind in (INSERT, UPDATE, DELETE):
+        [oid] = struct.unpack_from(">I", message, 1)
+        texts, at = [], 8
+        for _ in range(2):
+            [size] = struct.unpack_from(">I", message, at + 1)
+            texts.append(message[at + 5 : at + 5 + size].decode())
+            at += 5 + size
+        yield oid, int(texts[0]), texts[1], kind != DELETE
+    else:
+        yield None
