@@ -133,6 +133,7 @@ class _Refresh:
             self._state.suspend(REASON)
         try:
             with self._state.integrating(_WAIT_S):
+                self._hold_cycles()
                 run = self._begin()
                 self._send(run)
                 if run.online and run.moment is not None and self._options.truncate_record:
@@ -146,6 +147,15 @@ class _Refresh:
             self._go_on(suspended, begun=run is not None)
         self._log.info("refreshed", rows=rows, moment=run.moment)
         return rows
+
+    def _hold_cycles(self) -> None:
+        """Have tasks of a killed process send nothing among the rows: where they send in transactions, no lock does."""
+        if self._transactions is not None:
+            cycles = shards.CycleShards(self._state.path, self._plan.recipe, self._plan.topics)
+            try:
+                cycles.hold()
+            finally:
+                cycles.close()
 
     def _go_on(self, suspended: str | None, *, begun: bool) -> None:
         """Resume the daemon, unless somebody else suspended it or this run must be continued."""

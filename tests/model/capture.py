@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,10 +26,9 @@ from integrator.sources.capture.stream import SpoolTarget
 from integrator.sources.postgres.slot import Names, Slot
 from integrator.sources.postgres.stream import Stream
 from integrator.sources.spool import Spool, sealed_in
-from tests.model.schedule import Choices, World
+from tests.model.schedule import NO_LOG, Choices, World
 
 _TEXT, _INT = 25, 23
-_NO_LOG: Any = SimpleNamespace(**{name: lambda *_, **__: None for name in ("info", "warning", "error")})
 
 
 @dataclass
@@ -193,7 +193,9 @@ class _Cursor:
                 for oid, message in one.changes:
                     if oid and oid not in announced:
                         announced.add(oid)
-                        yield next(table for table in self._server.tables if table.relation.oid == oid).relation.message()
+                        yield next(
+                            table for table in self._server.tables if table.relation.oid == oid
+                        ).relation.message()
                     yield message
                 self.wal_end = one.end
                 yield commit(one.lsn, one.end, 0)
@@ -299,7 +301,7 @@ class Running:
 
     ending: bool = False
     failure: IntegratorError | None = None
-    log: Any = field(default_factory=lambda: _NO_LOG)
+    log: Any = field(default_factory=lambda: NO_LOG)
     cycle: int = -1
     record: None = None
     away: bool = False
@@ -346,46 +348,59 @@ def faults_of(world: World, database: Database, left: dict[str, int]) -> Iterato
         yield "the database is started again"
 
 
+@dataclass
+class _Spooled:
+    """What is in the segments of a spool, read as a cycle would: the tables that it makes, and what is wrong."""
+
+    wrong: list[str] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
+    tables: dict[str, dict[int, str]] = field(default_factory=dict)
+    is_open: bool = False
+    _names: dict[int, str] = field(default_factory=dict)
+    _position: tuple[int, int, int] = (0, 0, 0)
+    _last: tuple[int, int, int] = (0, 0, 0)
+
+    def read(self, message: bytes) -> None:
+        """Read a message."""
+        kind = message[0]
+        if kind == RELATION:
+            relation = relation_of(message)
+            self._names[relation.oid] = relation.full_name
+        elif kind == BEGIN:
+            lsn, _, number = struct.unpack_from(">QqI", message, 1)
+            self._position, self.is_open = (lsn, number, 0), True
+        elif kind == COMMIT:
+            self.is_open = False
+        elif kind in CHANGES or kind == COPY:
+            for change in _changes(message):
+                self._position = (*self._position[:2], self._position[2] + 1)
+                if change is not None:
+                    self._take(*change, copied=kind == COPY)
+
+    def _take(self, oid: int, key: int, value: str, is_there: bool, *, copied: bool) -> None:
+        if self._position <= self._last:
+            self.wrong.append(f"positions ascend: {self._position} comes after {self._last}")
+        self._last = self._position
+        self.seen[value] += not copied
+        rows = self.tables.setdefault(self._names[oid], {})
+        rows.pop(key, None)
+        if is_there:
+            rows[key] = value
+
+
 def broken(directory: Path, database: Database) -> list[str]:
     """Return what of I3, I4 and I9 does not hold in the segments of a spool."""
-    found: list[str] = []
-    last, position, seen = (0, 0, 0), (0, 0, 0), dict[str, int]()
-    names, tables = dict[int, str](), dict[str, dict[int, str]]()
-    begun = False
+    found = _Spooled()
     for path in sealed_in(directory):
         for message in split(path.read_bytes()):
-            kind = message[0]
-            if kind == RELATION:
-                relation = relation_of(message)
-                names[relation.oid] = relation.full_name
-            elif kind == BEGIN:
-                lsn, _, number = struct.unpack_from(">QqI", message, 1)
-                position, begun = (lsn, number, 0), True
-            elif kind == COMMIT:
-                begun = False
-            if kind not in CHANGES and kind != COPY:
-                continue
-            for change in _changes(message):
-                position = (*position[:2], position[2] + 1)
-                if change is None:
-                    continue
-                oid, key, value, is_there = change
-                if position <= last:
-                    found.append(f"positions ascend: {position} comes after {last}")
-                last = position
-                if kind != COPY:
-                    seen[value] = seen.get(value, 0) + 1
-                rows = tables.setdefault(names[oid], {})
-                rows.pop(key, None)
-                if is_there:
-                    rows[key] = value
-    if begun:
-        found.append("the spool ends in a transaction")
-    found += [f"each change once: {value} is captured {times} times" for value, times in seen.items() if times > 1]
+            found.read(message)
+    wrong = [*found.wrong, *(["the spool ends in a transaction"] if found.is_open else [])]
+    wrong += [f"each change once: {one} is captured {times} times" for one, times in found.seen.items() if times > 1]
     for table in database.tables:
-        if table.rows != tables.get(table.name, {}):
-            found.append(f"nothing is lost: {table.name} has {table.rows}, and what was captured {tables.get(table.name)}")
-    return found
+        if table.rows != found.tables.get(table.name, {}):
+            captured = found.tables.get(table.name)
+            wrong.append(f"nothing is lost: {table.name} has {table.rows}, and what was captured {captured}")
+    return wrong
 
 
 def _changes(message: bytes) -> Iterator[tuple[int, int, str, bool] | None]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tests.model.kafka import Broker, Entry
-from tests.model.process import ENDED, KEYS, TOPIC, Scene
+from tests.model.process import ENDED, KEYS, REFRESHED, TOPIC, Scene
 
 
 def broken(scene: Scene, broker: Broker, *, exactly_once: bool) -> list[str]:
@@ -16,6 +16,7 @@ def broken(scene: Scene, broker: Broker, *, exactly_once: bool) -> list[str]:
     found = [*nothing_is_lost(scene, rows), *sent_again_alike(rows), *ended_after_rows(broker.commits)]
     if exactly_once:
         found += [*each_once(rows), *one_definition(rows), *generations_ascend(broker.commits)]
+    found += [*refreshes_are_whole(scene, broker.commits), *refreshes_are_alone(broker.log)]
     return [*found, *order_of_keys(rows, exactly_once=exactly_once)]
 
 
@@ -58,7 +59,7 @@ def one_definition(rows: Sequence[Entry]) -> Iterator[str]:
 def generations_ascend(commits: Sequence[Entry]) -> Iterator[str]:
     """I10: once a later state directory has sent, an earlier one sends nothing."""
     latest = ""
-    for entry in commits:
+    for entry in (one for one in commits if one.record is not None):
         if _generation(entry) < latest:
             yield f"a refused process has sent nothing: {entry.value} is of an earlier generation than what was sent"
             return
@@ -85,6 +86,26 @@ def order_of_keys(rows: Sequence[Entry], *, exactly_once: bool) -> Iterator[str]
         for before, after in pairwise(seen):
             if after < before:
                 yield f"order per key: row {after} of key {key} comes after row {before}"
+
+
+def refreshes_are_whole(scene: Scene, commits: Sequence[Entry]) -> Iterator[str]:
+    """I1: each slice of a refresh that has come to its end is there."""
+    there = {entry.value.split()[0] for entry in commits if entry.topic == REFRESHED}
+    for one in scene.refreshed:
+        if len(there) < one.slices:
+            yield f"nothing is lost: a refresh of {one.slices} slices has ended, and there are {sorted(there)}"
+
+
+def refreshes_are_alone(log: Sequence[Entry]) -> Iterator[str]:
+    """Rows of a refresh are not sent among those of a try of a cycle."""
+    tries: dict[int, list[int]] = {}
+    for at, entry in enumerate(log):
+        if entry.topic == TOPIC:
+            tries.setdefault(id(entry.attempt), []).append(at)
+    for places in tries.values():
+        if any(log[at].topic == REFRESHED for at in range(places[0], places[-1])):
+            yield "refreshes are alone: rows of a refresh are among those of a cycle"
+            return
 
 
 def ended_after_rows(commits: Sequence[Entry]) -> Iterator[str]:

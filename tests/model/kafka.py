@@ -37,6 +37,7 @@ class Entry:
     process: Any
     record: Any
     cycle: int
+    attempt: Any = None
     state: str = "open"
 
 
@@ -223,7 +224,7 @@ class Client:
             actor = self._kafka.world.now
             assert actor is not None
             record = actor.record or actor.process.record
-            entry = Entry(topic, key, value, actor.process, record, actor.process.cycle)
+            entry = Entry(topic, key, value, actor.process, record, actor.process.cycle, actor.attempt)
             if not self.tid:
                 # one that came late would be older than what was sent since: nothing fences it (docs: what is left)
                 self.code = self._kafka.call(f"produce {value}", partial(self.broker.append, entry), lingers=False)

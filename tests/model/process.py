@@ -12,7 +12,7 @@ import dataclasses
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,11 +24,15 @@ from integrator.channel.model import Restart
 from integrator.contracts.fragments import FileSummary
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
+from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka.delivery import Delivery
 from integrator.deliver.kafka.sender_lock import sending
 from integrator.deliver.kafka.transaction import Transaction
-from integrator.errors import IntegratorError, to_wire_error
+from integrator.errors import DeliveryError, EnvironmentFault, IntegratorError, to_wire_error
+from integrator.refresh.job import Options, _Refresh
+from integrator.refresh.ledger import Ledger, RefreshRun
+from integrator.refresh.slices import Slice as SliceOfRefresh
 from integrator.run.cycle import cycle
 from integrator.run.restart import Restarts, RetriedCycles
 from integrator.run.state import backup, consistency, rewind
@@ -38,7 +42,7 @@ from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.sync import Cycle
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice
-from tests.model.schedule import Actor, Worker, World
+from tests.model.schedule import NO_LOG, Actor, Worker, World
 
 CHANNEL, TOPIC, KEYS = "ch", "t", 2
 ROWS_OF_SLICE = 1
@@ -104,6 +108,11 @@ class Scene:
 
     def __init__(self, world: World, slices: int) -> None:
         self.world, self.slices, self.visible = world, slices, 0
+        self.refreshed: list[Refreshed] = []
+        self.never_resumed = False
+        """Whether nobody is left who would have a suspended channel go on."""
+        self.partitions = 0
+        """Of the topic that is the source; 0: it is files."""
         self.lost = 0
         """Of a thousand tasks so many are on an executor that is lost, and run again elsewhere."""
         self.synced: list[Synced] = []
@@ -171,12 +180,19 @@ class Process:
             Restarts(_TRIES, state.last_slice), lambda: False, lambda *_: None, lambda: state.wait_for_senders(60.0)
         )
         integrate = retries.around(one)
-        while (number := self._next(state)) is not None:
-            self.cycle = number
-            frame: Any = _Runs(self, range(*self._slices_of(number)))
-            integrate(frame, number)
-            self._world.step(f"Spark commits cycle {number}")
-            self._write("commits", number, "{}")
+        while True:
+            with state.integrating(60.0):
+                while state.suspended is None and (number := self._next(state)) is not None:
+                    self.cycle = number
+                    frame: Any = _Runs(self, range(*self._slices_of(number)))
+                    integrate(frame, number)
+                    self._world.step(f"Spark commits cycle {number}")
+                    self._write("commits", number, "{}")
+            if state.suspended is None:
+                return
+            if self._scene.never_resumed:
+                raise EnvironmentFault("suspended")
+            self._world.wait("suspended", lambda: state.suspended is None or self._scene.never_resumed)
 
     def _next(self, state: State) -> int | None:
         """Return the cycle that Spark begins, or begins again; None where nothing more comes."""
@@ -190,13 +206,21 @@ class Process:
                 return None
             self._scene.grow()
         visible = self._scene.visible
-        Journal(state.journal, start).take([Slice(f"/in/{one}", 1, 1) for one in range(1, visible + 1)])
+        journal = Journal(state.journal, start)
+        journal.take([self._slice(one) for one in range(1, visible + 1)])
         number = begun[-1] + 1 if begun else 0
         end = start + 1 + self._world.choices.below(visible - start)
         self._world.step(f"Spark begins cycle {number}, to slice {end}")
         moment = 1_800_000_000_000 + 1000 * self._world.steps
         self._write("offsets", number, json.dumps({"batchTimestampMs": moment}), json.dumps({"slices": end}))
         return number
+
+    def _slice(self, number: int) -> Slice:
+        """Return a slice of the source: a file; of a topic where a partition begins, or one of its records."""
+        if not self._scene.partitions:
+            return Slice(f"/in/{number}", 1, 1)
+        at, partition = divmod(number - 1, self._scene.partitions)
+        return Slice(f"in-{partition}@{at}", 1, 0, f"in-{partition}", max(at - 1, 0), at)
 
     def _slices_of(self, number: int) -> tuple[int, int]:
         checkpoint = SparkCheckpoint(Path(self.directory.state.spark_checkpoint))
@@ -314,7 +338,55 @@ class _Runs:
 
         actor = world.spawn(name, process, worker, run)
         actor.record = None if task.shards is None else task.shards.record
+        actor.attempt = results
         return actor
+
+
+@dataclasses.dataclass(frozen=True)
+class Refreshed:
+    """A refresh that has come to its end: how many slices it had."""
+
+    slices: int
+
+
+REFRESHED = f"{TOPIC}.refreshed"
+"""The topic of a refresh's rows, here: its slices."""
+
+
+class ModelRefresh(_Refresh):
+    """`_Refresh`, whose slices are sent by tasks of the schedule, one after the other."""
+
+    def __init__(self, scene: Scene, process: Any, state: State, recipe: Recipe) -> None:
+        """Take what a refresh without a database has."""
+        self._plan: Any = SimpleNamespace(recipe=recipe, channel=CHANNEL, topics=(TOPIC,))
+        self._source: Any = SimpleNamespace(location=SimpleNamespace(model_dump=dict))
+        self._options, self._state, self._scene, self._process = Options(), state, scene, process
+        self._slices = [SliceOfRefresh(TOPIC, number, 2, "") for number in range(2)]
+        self._tables = {TOPIC: None}
+        self._ledger, self._log = Ledger(state.path), NO_LOG
+        self._transactions = known(state.path, CHANNEL).name if recipe.send.exactly_once else None  # as on one machine
+
+    def _send(self, run: RefreshRun) -> None:
+        self._state.wait_for_senders(60.0)
+        for part in self._slices:
+            if self._ledger.completed(part):
+                continue
+            self._deliver_slice(part, run)
+            self._ledger.mark(part, {"rows": 1})
+        self._scene.refreshed.append(Refreshed(len(self._slices)))
+
+    def _deliver_slice(self, part: SliceOfRefresh, run: RefreshRun) -> None:
+        world = self._scene.world
+        name = f"{self._transactions}-refresh-{part.table}-{part.number}"
+        task = Task(self._plan.recipe, str(self._state.path), 1, Shards(name) if self._transactions else None)
+        row = Row(part.number, f"{part.number} {run.started}", REFRESHED)
+        results: list[str] = []
+        work = partial(_run_task, task, 0, [row], range(1))
+        actor = world.spawn(f"refresh.{part.number}", self._process, Worker(), lambda: results.append(work()))
+        world.wait("wait for the slice", lambda: not actor.lives)
+        error = str(actor.error) if actor.error is not None else Report.of_json(results[0]).error
+        if error:
+            raise DeliveryError(error)
 
 
 def first_pass(_recipe: Recipe, _before: object, moment: object, _reader: object, **_: object) -> str:

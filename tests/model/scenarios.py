@@ -17,12 +17,13 @@ from integrator import durable
 from integrator.contracts.recipe import Recipe, Send, TransactionTopic
 from integrator.deliver.kafka import cycle_records, producer, sender_lock, transaction
 from integrator.errors import BegunOtherwise, Defect, EnvironmentFault, IntegratorError
+from integrator.refresh.ledger import Ledger
 from integrator.run import cycle as run_cycle
 from integrator.run import restart
 from integrator.run.passes import transactions
 from integrator.run.spark.failures import classify
 from integrator.run.state import directory as state_directory
-from integrator.run.state.directory import IMPORTING, MOVING_BACK
+from integrator.run.state.directory import IMPORTING, MOVING_BACK, State
 from integrator.sources.capture import first_rows, intake, progress
 from integrator.sources.capture import stream as capture_stream
 from integrator.sources.postgres import answers
@@ -50,6 +51,8 @@ class Scenario:
     late: int = 0
     unanswered: int = 0
     counts: bool = False
+    refreshes: int = 0
+    partitions: int = 0
 
     def run(self, choices: Choices) -> Outcome:
         """Run one schedule."""
@@ -78,6 +81,9 @@ SCENARIOS: dict[str, Scenario | CaptureScenario] = {
     "unanswered": Scenario(unanswered=3, copies=1),
     "transactions": Scenario(counts=True, copies=1, unanswered=1),
     "everything": Scenario(copies=2, backs=1, imports=1, definitions=2, late=1, unanswered=1, counts=True),
+    "topics": Scenario(partitions=2, copies=1, backs=1),
+    "refresh": Scenario(locked=True, lost=0, refreshes=2, starts=3),
+    "refresh at least once": Scenario(exactly_once=False, locked=True, lost=0, refreshes=2, starts=3),
     "at least once": Scenario(exactly_once=False, locked=True, lost=0, unanswered=1, starts=3),
     "at least once on a cluster": Scenario(exactly_once=False, unanswered=1, lost=300),
     "capture": CaptureScenario(quiet=False),
@@ -197,12 +203,13 @@ class _Schedule:
         self.world = World(choices, _switched)
         self._left = {
             name: choices.below(getattr(scenario, name) + 1)
-            for name in ("kills", "starts", "copies", "backs", "imports")
+            for name in ("kills", "starts", "copies", "backs", "imports", "refreshes")
         }
         self._faults = Faults(choices.below(scenario.late + 1), choices.below(scenario.unanswered + 1))
         self._broker = Broker(verifies=choices.below(2) == 0)
         self.kafka = Kafka(self.world, self._broker, self._faults)
         self._scene = Scene(self.world, 2 + choices.below(3))
+        self._scene.partitions = scenario.partitions
         self._scene.lost = choices.one((0, scenario.lost))
         self._sticky = choices.one((950, 700, 0))
         send = Send(exactly_once=scenario.exactly_once, producer={"bootstrap.servers": "memory"})
@@ -217,6 +224,7 @@ class _Schedule:
             self._root = root
             self._directories = [Directory(root / "D")]
             self._backups: list[Path] = []
+            self._refreshing: list[Actor] = []
             self._start()
             self._go_on(faults=True)
             complete = self._finish()
@@ -274,7 +282,11 @@ class _Schedule:
 
     def _kills(self) -> None:
         living = [one for one in self._scene.processes if one.actor.lives]
-        if living:
+        refreshing = [one for one in self._refreshing if one.lives]
+        if refreshing and self._choices.below(2):
+            self.world.note("the refresh is killed")
+            self.world.kill(refreshing)
+        elif living:
             victim, tasks_live = self._choices.one(living), self._choices.below(2) == 1
             self.world.note(f"{victim.name} is killed{', its tasks live on' if tasks_live else ''}")
             victim.kill(tasks_live=tasks_live)
@@ -307,6 +319,24 @@ class _Schedule:
             self.world.note(f"{label} is killed")
             self.world.kill([actor])
 
+    def _refreshes(self) -> None:
+        """Refresh, beside what runs."""
+        directory, recipe = self._choices.one(self._directories), self._choices.one(self._recipes)
+        process_of = types.SimpleNamespace(cycle=-1, record=None)
+        self._spawn_refresh(directory, recipe, process_of)
+
+    def _spawn_refresh(self, directory: Directory, recipe: Recipe, process_of: Any) -> None:
+        def run() -> None:
+            state = State(str(directory.path))
+            try:
+                state.check_finished()
+                process.ModelRefresh(self._scene, process_of, state, recipe).run()
+            except IntegratorError as error:
+                self.world.note(f"the refresh ends: {type(error).__name__}")
+
+        self.world.note("a refresh starts")
+        self._refreshing.append(self.world.spawn("refresh", process_of, Worker(), run))
+
     def _free(self) -> Directory | None:
         """A directory that no process has: a command would be refused else."""
         used = {one.directory for one in self._scene.processes if one.actor.lives}
@@ -335,6 +365,11 @@ class _Schedule:
         self._scene.lost = self._faults.late = self._faults.unanswered = 0
         self._scene.visible = self._scene.slices
         directory, recipe = self._directories[0], self._recipes[0]
+        if Ledger(directory.path).unfinished() is not None:  # the log says so: until it is finished, the channel waits
+            self._spawn_refresh(directory, recipe, types.SimpleNamespace(cycle=-1, record=None))
+            self._go_on(faults=False)
+        directory.state.resume()  # as the error says, where a refresh was killed before it had begun
+        self._scene.never_resumed = True
         others = self._directories[1:]
         for _ in range(4 + 3 * len(self._directories)):
             last = self._start(directory, recipe)

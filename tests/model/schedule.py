@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import greenlet
 
 Item = TypeVar("Item")
 MOST_STEPS = 6000
-_STEPS_ASLEEP = 6
+NO_LOG: Any = SimpleNamespace(**{name: lambda *_, **__: None for name in ("info", "warning", "error")})
+_STEPS_ASLEEP = 20
 
 
 class Killed(BaseException):
@@ -61,6 +63,8 @@ class Actor:
     done: bool = False
     error: BaseException | None = None
     record: Any = None
+    attempt: Any = None
+    """Which try of a cycle it is of."""
     until: Callable[[], bool] | None = None
     """What it waits for, if it waits."""
 

@@ -62,6 +62,13 @@ class BegunCycles:
             _check_newest(last, record)
         return self._claim(dataclasses.replace(record, widest=max(last.widest, record.widest)))
 
+    def hold(self) -> None:
+        """Have no task of the cycle that was begun last send any more, until a cycle is begun. Raises DeliveryError."""
+        last = self.last()
+        if last is not None:
+            self._write(dataclasses.replace(last, claimed=True))
+            self._fenced(last)
+
     def _claim(self, record: CycleRecord) -> CycleRecord:
         """Take a cycle from its earlier tries, or from what it replaces; return the record that holds.
 
@@ -69,15 +76,7 @@ class BegunCycles:
         what they have committed by then is final. Where the claim is not finished, the next process claims anew.
         """
         self._write(dataclasses.replace(record, claimed=True))
-        committed_as = None
-        shards = Shards(self._name)
-        for shard in range(record.widest):
-            group = shards.transactional_id(shard)
-            TransactionalProducer(self._send, group).client.close()
-            found = committed(self._send, group, self._topics) if self._send.exactly_once else None
-            if found is not None and (found.generation, found.cycle) == (record.generation, record.cycle):
-                committed_as = found
-        held = committed_as or record
+        held = self._fenced(record) or record
         self._write(held)
         if held.recipe != record.recipe:
             raise BegunOtherwise(
@@ -86,6 +85,18 @@ class BegunCycles:
                 "state directory: then rows of the cycle may come twice"
             )
         return held
+
+    def _fenced(self, record: CycleRecord) -> CycleRecord | None:
+        """Fence the shards of all tries of a cycle; return the record by which some are committed."""
+        committed_as = None
+        shards = Shards(self._name)
+        for shard in range(record.widest):
+            group = shards.transactional_id(shard)
+            TransactionalProducer(self._send, group).client.close()
+            found = committed(self._send, group, self._topics) if self._send.exactly_once else None
+            if found is not None and (found.generation, found.cycle) == (record.generation, record.cycle):
+                committed_as = found
+        return committed_as
 
     def _write(self, record: CycleRecord) -> None:
         """Commit the record. Raises DeliveryError."""

@@ -143,6 +143,13 @@ class CycleShards:
             _write(self._state, noted)
             self._settings = noted
 
+    def hold(self) -> None:
+        """Have no task of an earlier process send any more: its rows are older than those of a refresh (I3).
+
+        Raises DeliveryError.
+        """
+        self._begun.hold()
+
     def close(self) -> None:
         """Give up what is connected to the brokers."""
         self._begun.close()
