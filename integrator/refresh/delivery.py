@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from integrator.contracts.report import Report, refused_of
 from integrator.contracts.shards import Shards
+from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.topic_limits import one_by_one, refused
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, shortened
 from integrator.names.numbers import counted
@@ -22,13 +23,14 @@ from integrator.run.passes.second_pass import REPORT_DDL, second_pass
 from integrator.run.spark.failures import classify
 
 
-def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shards | None) -> list[Report]:
+def deliver(source: DataFrame, rows: Rows, senders: Senders, tasks: int, shards: Shards | None) -> list[Report]:
     """Send the rows of `source`; return the tasks' reports when every message is acknowledged.
 
-    state: the state directory. tasks: how many may send at once. shards: the transactions, where rows are sent in some.
+    senders: the tasks of this try. tasks: how many may send at once. shards: the transactions, where rows are sent in
+    some.
     Raises IntegratorError.
     """
-    second = second_pass(rows.recipe, state, tasks, shards)
+    second = second_pass(rows.recipe, senders, tasks, shards)
 
     def passes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return second(prefetch(fragments(rows, batches)))
@@ -42,7 +44,7 @@ def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shard
     if found is not None:
         fault = refused(rows.recipe, found, f"refresh of {rows.table}")
         if isinstance(fault, DeliveryError):  # another message of its batch may be the reason
-            return deliver(source, replace(rows, recipe=one_by_one(rows.recipe)), state, tasks, shards)
+            return deliver(source, replace(rows, recipe=one_by_one(rows.recipe)), senders, tasks, shards)
         raise fault
     wrong = [report.error for report in reports if report.error]
     sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))

@@ -18,6 +18,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka import topics
+from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.topic_limits import fitting
 from integrator.errors import ConfigurationError, Problem, ProcessLate, TopicsFound
 from integrator.names import meant
@@ -265,7 +266,7 @@ class _Refresh:
         """Send rows; in transactions, where executors are on other machines or cycles are sent so, too."""
         name = f"{self._transactions}-refresh-{rows.table}-{rows.number}"
         of_slice = None if self._transactions is None else Shards(name)
-        return deliver(source, rows, str(self._state.path), max(1, self._options.parallel), of_slice)
+        return deliver(source, rows, Senders.now(self._state.path), max(1, self._options.parallel), of_slice)
 
 
 def _recipe(recipe: Recipe) -> Recipe:

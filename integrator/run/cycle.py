@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from integrator.contracts.fragments import FRAGMENT_DDL
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
+from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError
@@ -67,7 +68,8 @@ def cycle(
             count, moment = of_cycle.record.count - of_driver, of_cycle.record.began
         alone = in_one and count == 1
         first = first_pass(plan.recipe, before, moment, plan.changes.reader, decode_ahead=alone)
-        second = second_pass(refusals.recipe, str(state.path), count, of_cycle)
+        senders = Senders.now(state.path)
+        second = second_pass(refusals.recipe, senders, count, of_cycle)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
             reported = in_order(fragments, count, plan.recipe).mapInArrow(second, REPORT_DDL)
@@ -82,7 +84,7 @@ def cycle(
             lambda recipe: runs.mapInArrow(first_pass(recipe, before, moment, plan.changes.reader), FRAGMENT_DDL),
         )
         if of_driver and all(report.error is None for report in reports):
-            held, report = transactions.sent(plan.recipe, str(state.path), of_cycle, deferred)
+            held, report = transactions.sent(plan.recipe, senders, of_cycle, deferred)
             reports, deferred = [*reports, report], [held]
         try:
             done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)

@@ -18,6 +18,7 @@ from pathlib import Path
 from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.message_format import Mode
 from integrator.contracts.report import Report
+from integrator.deliver.kafka.sender_lock import Senders
 from integrator.plan import build
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.second_pass import second_pass
@@ -66,7 +67,7 @@ def main() -> None:
                     runs = iter([rows_of(source)])
                     fragments = list(first_pass(recipe, Checkpoint(), pure.NOW, FileReader())(runs))
                     started = time.monotonic()
-                    [told] = second_pass(recipe, str(directory))(iter(fragments))
+                    [told] = second_pass(recipe, Senders.now(directory))(iter(fragments))
                     seconds = time.monotonic() - started
                     report = Report.of_json(told["report"][0].as_py())
                     assert report.acknowledged == report.messages

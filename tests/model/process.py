@@ -27,7 +27,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka.delivery import Delivery
-from integrator.deliver.kafka.sender_lock import sending
+from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import DeliveryError, EnvironmentFault, IntegratorError, to_wire_error
 from integrator.refresh.job import Options, _Refresh
@@ -244,7 +244,7 @@ class Task:
     """The second pass, as `second_pass` gives it."""
 
     recipe: Recipe
-    state: str
+    senders: Senders
     tasks: int
     shards: Shards | None
 
@@ -252,7 +252,7 @@ class Task:
 def _run_task(task: Task, shard: int, rows: Sequence[Row], slices: range) -> str:
     """Do what the second pass does, with rows for fragments."""
     try:
-        with sending(task.state) if task.shards is None else contextlib.nullcontext():
+        with task.senders.sending() if task.shards is None else contextlib.nullcontext():
             transaction = None if task.shards is None else Transaction(task.recipe.send, task.shards, shard)
             delivery = Delivery(task.recipe, task.tasks, transaction)
             try:
@@ -378,7 +378,7 @@ class ModelRefresh(_Refresh):
     def _deliver_slice(self, part: SliceOfRefresh, run: RefreshRun) -> None:
         world = self._scene.world
         name = f"{self._transactions}-refresh-{part.table}-{part.number}"
-        task = Task(self._plan.recipe, str(self._state.path), 1, Shards(name) if self._transactions else None)
+        task = Task(self._plan.recipe, Senders.now(self._state.path), 1, Shards(name) if self._transactions else None)
         row = Row(part.number, f"{part.number} {run.started}", REFRESHED)
         results: list[str] = []
         work = partial(_run_task, task, 0, [row], range(1))

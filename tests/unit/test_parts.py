@@ -3,6 +3,7 @@
 import multiprocessing
 import time
 from datetime import datetime, timezone
+from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from integrator.contracts.report import Report
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange
 from integrator.decode.lines.files import open_file
-from integrator.deliver.kafka.sender_lock import sending
+from integrator.deliver.kafka.sender_lock import Senders
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
 from integrator.prefetch import prefetch
 from integrator.run.state.directory import State
@@ -163,8 +164,22 @@ def test_i3_a_successor_waits_for_tasks_that_still_send(tmp_path):
     state.unlock()
 
 
+def test_i3_a_task_that_comes_when_its_successor_has_waited_sends_nothing(tmp_path):
+    state = State(str(tmp_path))
+    state.lock("shop", 0)
+    of_before = Senders.now(tmp_path)
+    with of_before.sending():
+        pass
+    state.wait_for_senders(0)
+    with pytest.raises(DeliveryError, match="a task of an earlier try came too late"), of_before.sending():
+        pass
+    with Senders.now(tmp_path).sending():
+        pass
+    state.unlock()
+
+
 def hold(directory, ready, leave):
-    with sending(directory):
+    with Senders.now(Path(directory)).sending():
         ready.set()
         leave.wait(PATIENCE_S)
 

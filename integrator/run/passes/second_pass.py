@@ -25,7 +25,7 @@ from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
 from integrator.deliver.bundle import Bundler
 from integrator.deliver.kafka.delivery import Delivery
-from integrator.deliver.kafka.sender_lock import sending
+from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import to_wire_error
 
@@ -33,19 +33,19 @@ REPORT_DDL = "report string, deferred binary"
 
 
 def second_pass(
-    recipe: Recipe, state: str, tasks: int = 1, shards: Shards | None = None
+    recipe: Recipe, senders: Senders, tasks: int = 1, shards: Shards | None = None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the pass over batches of FRAGMENT rows, in the order to send, that gives one Report as JSON.
 
-    Beside it stand the rows that are deferred to the next cycle, and those of transactions. `state` is the channel's
-    state directory. `tasks` is how many send at once. shards: given where they send in transactions. A failed delivery
-    is in the Report; other errors leave as wire text.
+    Beside it stand the rows that are deferred to the next cycle, and those of transactions. `senders` are the tasks of
+    this try, and `tasks` how many send at once. shards: given where they send in transactions. A failed delivery is in
+    the Report; other errors leave as wire text.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
             # in transactions the brokers refuse what a task sends too late, on whichever machine it is (I3)
-            with sending(state) if shards is None else contextlib.nullcontext():
+            with senders.sending() if shards is None else contextlib.nullcontext():
                 transaction = None if shards is None else Transaction(recipe.send, shards, _shard())
                 delivery = Delivery(recipe, tasks, transaction)
                 try:

@@ -30,7 +30,7 @@ from integrator.contracts.sequence import EndedTransactions
 from integrator.contracts.shards import Shards
 from integrator.deliver.bundle import Bundler
 from integrator.deliver.kafka.delivery import Delivery
-from integrator.deliver.kafka.sender_lock import sending
+from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.encode.transactions import Transactions, fragments_of, recipe_of
 from integrator.errors import DataError
@@ -106,14 +106,14 @@ def _rows(op: int, **columns: pa.Array) -> Iterator[pa.RecordBatch]:
     yield from pa.table(arrays, schema=FRAGMENT).combine_chunks().to_batches()
 
 
-def sent(recipe: Recipe, state: str, shards: Shards | None, parts: Sequence[bytes]) -> tuple[bytes, Report]:
+def sent(recipe: Recipe, senders: Senders, shards: Shards | None, parts: Sequence[bytes]) -> tuple[bytes, Report]:
     """Send the messages of transactions; return what is deferred to the next cycle, and the report of the delivery.
 
     parts: the deferred rows of the cycle's tasks, and those of transactions. All other rows are acknowledged. Raises
     DataError for a transaction without a commit time.
     """
     deferred, fragments = merged(recipe, parts)
-    return deferred, _delivered(recipe_of(recipe), state, shards, fragments)
+    return deferred, _delivered(recipe_of(recipe), senders, shards, fragments)
 
 
 def merged(recipe: Recipe, parts: Sequence[bytes]) -> tuple[bytes, pa.RecordBatch]:
@@ -155,12 +155,12 @@ def _found(rows: pa.Table) -> Transactions:
     return found
 
 
-def _delivered(own: Recipe, state: str, shards: Shards | None, fragments: pa.RecordBatch) -> Report:
+def _delivered(own: Recipe, senders: Senders, shards: Shards | None, fragments: pa.RecordBatch) -> Report:
     """Send fragments as one task, the last shard of the cycle."""
     if not fragments.num_rows:
         return Report(0, 0, 0, None, None)
     last = 0 if shards is None or shards.record is None else shards.record.count - 1
-    with sending(state) if shards is None else contextlib.nullcontext():
+    with senders.sending() if shards is None else contextlib.nullcontext():
         delivery = Delivery(own, 1, None if shards is None else Transaction(own.send, shards, last))
         try:
             for messages in Bundler(own).add(fragments):
