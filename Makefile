@@ -12,11 +12,12 @@ marked = -m $(1) $$(grep -rlw 'mark.$(1)' tests/unit tests/wire)
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
 
-# What is pure runs in parallel; tests of compiled loops once more with each index checked, and those with little data without
+# What is pure runs in parallel, random schedules of exactly once among it; tests of compiled loops once more with each index checked, and those with little data without
 # the compiler. Tests with Spark and a broker, those of faults among them, run in three processes, each with its own Spark and
 # broker.
 test: $(VENV)/prepared lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
+	$(BIN)/pytest -n auto tests/model
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine_without_compiler)
 	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
@@ -51,6 +52,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.guarantees
 
 faults: $(VENV)/installed
+	$(BIN)/python -m tests.model --schedules 1000000 --seed 100000
 	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 1
 	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 2 --delivery exactly_once
 	$(BIN)/python -m tests.faults.cluster_campaign --rounds 20 --seed 3 --only "executor paused"

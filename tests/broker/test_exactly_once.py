@@ -152,6 +152,34 @@ def test_a_copy_of_the_state_from_before_it_was_gone_back_is_refused(path, broke
         integrate_once(path)
 
 
+def test_i10_a_copy_from_after_it_was_moved_back_is_refused_and_has_sent_nothing(
+    path, broker, tmp_path, name, integrate_once, monkeypatch
+):
+    """Its files are others, in more shards, so that some could be committed before it is refused."""
+    state = tmp_path / "state"
+    write(tmp_path, 0)
+    integrate_once(path)
+    rewind.move_back(State(str(state / "pure")), 0)
+    shutil.copytree(state, tmp_path / "copy")
+    for number in (1, 2):
+        write(tmp_path, number)
+        integrate_once(path)
+    sent = keys(broker, name)
+    state.rename(tmp_path / "newest")
+    (tmp_path / "copy").rename(state)
+    for number in (3, 4, 5):
+        write(tmp_path, number)
+    with monkeypatch.context() as patch:
+        cores(patch, 4)
+        with pytest.raises(EnvironmentFault, match="cycle 2 is committed at the brokers.*use the newest one"):
+            integrate_once(path)
+    assert keys(broker, name) == sent
+    state.rename(tmp_path / "older")
+    (tmp_path / "newest").rename(state)  # the remedy that the error names
+    integrate_once(path)
+    assert keys(broker, name) == [1000 * number + k for number in range(6) for k in range(20)]
+
+
 def test_a_cycle_that_was_begun_is_not_repeated_by_another_recipe(path, broker, tmp_path, name, integrate_once):
     write(tmp_path, 0)
     integrate_once(path)

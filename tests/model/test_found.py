@@ -1,0 +1,193 @@
+"""What the explorer has found, each as one schedule: it failed before it was mended."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from integrator.contracts.recipe import Send
+from integrator.contracts.shards import CycleRecord, Shards
+from integrator.deliver.kafka import cycle_records, producer, transaction
+from integrator.deliver.kafka.begun_cycles import BegunCycles
+from integrator.deliver.kafka.sender_lock import Senders, wait_for_senders
+from integrator.deliver.kafka.transaction import Transaction
+from integrator.errors import BegunOtherwise, DeliveryError, EnvironmentFault
+from integrator.run.state import shards
+from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
+from tests.model.process import Row
+
+SEND = Send(exactly_once=True, producer={"bootstrap.servers": "memory"})
+FIRST = CycleRecord("g1", 7, "files", "one definition", 2, 0, "t", 2)
+
+
+class Straight(Kafka):
+    """A broker without a schedule. before: what happens before a call whose label begins so, once. slow: it takes 0.1 s."""
+
+    def __init__(self) -> None:
+        self.before, self.slow, self.clock = {}, "", 0.0
+        sender = SimpleNamespace(process=SimpleNamespace(cycle=7, record=FIRST), record=FIRST, attempt=None)
+        world = SimpleNamespace(step=self.step, now=sender)
+        super().__init__(world, Broker(verifies=True), Faults())
+
+    def step(self, label):
+        for begin in [begin for begin in self.before if label.startswith(begin)]:
+            self.before.pop(begin)()
+
+    def call(self, label, request, **_):
+        self.step(label)
+        if self.slow and label.startswith(self.slow):
+            self.clock += 0.1
+        return super().call(label, request)
+
+    def monotonic(self):
+        return self.clock
+
+    def committed_rows(self):
+        return [entry.value for entry in self.broker.log if entry.state == "committed"]
+
+
+@pytest.fixture
+def kafka(monkeypatch):
+    made = Straight()
+    monkeypatch.setattr(producer, "ProducerClient", lambda properties, *_: Client(made, properties))
+    monkeypatch.setattr(cycle_records, "Consumer", lambda properties: Consumer(made, properties))
+    monkeypatch.setattr(cycle_records, "client_settings", lambda _: {})
+    monkeypatch.setattr(cycle_records, "client_properties", lambda _: {})
+    for module in (transaction, producer):
+        monkeypatch.setattr(module, "time", made)
+    monkeypatch.setattr(transaction, "_PRODUCERS", {})
+    return made
+
+
+def begin(record):
+    return BegunCycles(SEND, "ch", ["t"]).begin(record)
+
+
+def task(record, shard=0):
+    """A task of a process of its own, which has taken over its shard and sent a row."""
+    transaction._PRODUCERS = {}
+    made = Transaction(SEND, Shards("ch", "stream", record, exactly_once=True), shard)
+    made.producer.begin()
+    assert made.producer.client.produce("t", _records(f"row of {record.recipe}"))[0] == 1
+    return made
+
+
+def _records(text):
+    from integrator.deliver.kafka.records import records_of
+
+    row = Row(1, text)
+    _KEPT.append(row.messages)  # its addresses are in the records
+    return records_of(row.messages)
+
+
+_KEPT = []
+
+
+def changed(record, **values):
+    return CycleRecord(**{**vars(record), **values})
+
+
+def test_i8_a_shard_that_commits_while_the_definition_changes_is_seen(kafka):
+    """The shard was looked at, and it committed before the new record was there: a part of each definition was sent."""
+    begin(FIRST)
+    earlier = task(FIRST)
+    kafka.before["add group"] = earlier.commit  # of the claim
+    with pytest.raises(BegunOtherwise):
+        begin(changed(FIRST, recipe="another"))
+    assert begin(FIRST) == FIRST
+    assert kafka.committed_rows() == ["row of one definition"]
+
+
+def test_i8_a_shard_that_begins_while_the_definition_changes_sends_nothing(kafka):
+    begin(FIRST)
+    kafka.before["init by ch-0"] = lambda: _refused(lambda: task(FIRST, shard=1))
+    other = begin(changed(FIRST, recipe="another"))
+    assert other.recipe == "another"
+    task(other).commit()
+    assert kafka.committed_rows() == ["row of another"]
+
+
+def test_i8_shards_of_a_wider_try_are_looked_at(kafka):
+    """A try on more cores had shards that the one before it had not."""
+    begin(FIRST)
+    wide = begin(changed(FIRST, recipe="another", count=5, widest=5))
+    narrow = begin(changed(FIRST, recipe="a third", count=1, widest=1))
+    assert (wide.widest, narrow.widest) == (5, 5)
+    again = begin(changed(FIRST, recipe="another", count=5, widest=5))
+    task(again, shard=4).commit()
+    with pytest.raises(BegunOtherwise):
+        begin(changed(FIRST, recipe="a third", count=1, widest=1))
+
+
+def _refused(action):
+    with pytest.raises((DeliveryError, EnvironmentFault)):
+        action()
+
+
+@pytest.mark.parametrize("slow", ["commit", "offset"])
+def test_i8_a_producer_that_may_have_repeated_a_request_sends_nothing_more(kafka, slow):
+    """KAFKA-17754: a late EndTxn ended the next transaction of the same epoch half way."""
+    begin(FIRST)
+    first = task(FIRST)
+    kafka.slow = slow
+    first.commit()
+    assert first.producer.may_be_repeated
+    assert not transaction._PRODUCERS
+    kafka.slow = ""
+    second = task(FIRST, shard=1)
+    second.commit()
+    assert list(transaction._PRODUCERS) == ["ch-1"]
+
+
+def test_a_request_is_repeated_when_the_client_says_so():
+    assert transaction._sent_once_s({}) == pytest.approx(0.08)
+    assert transaction._sent_once_s({"retry.backoff.ms": "500"}) == pytest.approx(0.4)
+    assert transaction._sent_once_s({"retry.backoff.ms": "5000"}) == pytest.approx(0.8)
+
+
+def test_i10_a_copy_that_was_moved_back_is_older_than_what_was_sent_since(kafka):
+    """A flag in the state said that other generations do not count, and outlived the first cycle of its own."""
+    moved_back = changed(FIRST, generation="g2", cycle=0)
+    begin(FIRST)
+    begin(moved_back)
+    task(moved_back).commit()
+    begin(changed(moved_back, cycle=1))
+    for copied in (moved_back, FIRST, changed(moved_back, cycle=1, journal="others")):
+        with pytest.raises(EnvironmentFault):
+            begin(copied)
+    begin(changed(FIRST, generation="g3", cycle=0))
+    with pytest.raises(EnvironmentFault, match="of a newer state directory"):
+        begin(changed(moved_back, cycle=2))
+
+
+def test_i3_a_refresh_holds_tasks_of_a_killed_process(kafka):
+    """They committed older rows after those of the refresh."""
+    begin(FIRST)
+    earlier = task(FIRST)
+    cycles = BegunCycles(SEND, "ch", ["t"])
+    cycles.hold()
+    _refused(earlier.commit)
+    _refused(lambda: task(FIRST))
+    assert begin(FIRST) == FIRST
+    task(FIRST).commit()
+    assert kafka.committed_rows() == ["row of one definition"]
+
+
+def test_i3_a_task_of_an_earlier_try_that_was_not_waited_for_sends_nothing(tmp_path):
+    """At least once: it took the lock after its successor had waited, and sent older rows after newer ones."""
+    (tmp_path / "senders").touch()
+    earlier = Senders.now(tmp_path)
+    wait_for_senders(tmp_path / "senders", 0)
+    with pytest.raises(DeliveryError), earlier.sending():
+        pass
+
+
+def test_generations_ascend_though_the_clock_is_set_back(tmp_path):
+    first = shards.known(tmp_path, "ch")
+    future = "2999-01-01T00:00:00.000000+00:00 aa"
+    shards._write(tmp_path, shards.ShardSettings(first.name, future))
+    shards.renew_generation(tmp_path)
+    found = shards.read(tmp_path)
+    assert found is not None
+    assert found.generation > future > first.generation
