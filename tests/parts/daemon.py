@@ -37,7 +37,7 @@ class Daemon:
         python = Path(sys.executable)
         settings = [word for setting in spark for word in ("--conf", setting)]
         runner = [str(python.with_name("spark-submit")), "--master", master, *settings] if submit else [str(python)]
-        environment = {**os.environ, "SPARK_MASTER": master, "PYSPARK_PYTHON": str(python)}
+        environment = {**os.environ, "TZ": "UTC", "SPARK_MASTER": master, "PYSPARK_PYTHON": str(python)}
         self.lines: list[str] = []
         self._process = subprocess.Popen(
             [*runner, *program, *filter(None, [command]), "--channel", str(channel), *words],
