@@ -96,7 +96,8 @@ def cycle(
             raise RuntimeError(
                 f"cycle {number}: ends with file {last_slice}, and was read to {done.checkpoint.ordinal}"
             )  # I4
-        state.mark(done, plan.recipe.fingerprint)  # I1
+        if not state.marks.has(number):  # else by another process, which had the channel while this one was paused
+            state.mark(done, plan.recipe.fingerprint)  # I1
         steps = {"prepare": prepared - started, "send": sent - prepared, "mark": time.monotonic() - sent}
         synced(dataclasses.replace(done, steps=steps))
 

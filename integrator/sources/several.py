@@ -70,6 +70,10 @@ class SeveralListings:
         """Return the location, whose files are a stream."""
         return location_of(path)
 
+    def together(self, paths: Sequence[str]) -> int:
+        """Return all of them."""
+        return len(paths)
+
     @property
     def number_of(self) -> Callable[[str], int] | None:
         """Nothing: change files are numbered as they come."""

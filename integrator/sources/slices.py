@@ -85,6 +85,9 @@ class SliceListing(Protocol):
     def stream_of(self, path: str) -> str:
         """Return what a slice is a part of: a transaction goes on in the next slice of the same stream."""
 
+    def together(self, paths: Sequence[str]) -> int:
+        """Return how many of consecutive slices, at least 1, may be in a cycle, which has one definition of a table."""
+
     @property
     def number_of(self) -> Callable[[str], int] | None:
         """Of slices whose paths number them without a gap, their numbers: none is taken before those below it."""

@@ -153,7 +153,9 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not self._frozen and (not max_bytes or waiting < max_bytes):
             self._look(Limit(max_bytes and max_bytes - waiting, self._until))
         with _across_processes():
-            return {"slices": self._journal.limit(start["slices"], max_bytes)}
+            begin, end = start["slices"], self._journal.limit(start["slices"], max_bytes)
+            paths = [one.path for _, one in self._journal.between(begin, end)]
+            return {"slices": begin + self._listing.together(paths)}
 
     def _look(self, limit: Limit) -> None:
         with _across_processes():

@@ -124,6 +124,63 @@ def definitions(connection: Asked, tables: Sequence[tuple[str, str]]) -> Iterato
                 yield f"ALTER TABLE {table['shown']} INHERIT {parent};\n"
 
 
+class Announced(Protocol):
+    """A table as the log says that it was. identity: see pg_class.relreplident."""
+
+    @property
+    def schema(self) -> str:
+        """Its schema."""
+
+    @property
+    def table(self) -> str:
+        """Its name."""
+
+    @property
+    def identity(self) -> str:
+        """How its rows are told from each other."""
+
+    @property
+    def columns(self) -> Sequence[Any]:
+        """Its columns, each with name, type, modifier and in_key."""
+
+
+_ANNOUNCED = """
+select json_agg(json_build_object('name', quote_ident(c.name), 'oid', c.type, 'not_null', c.in_key and {identity},
+  'type', case when t.oid is null then 'text' else format_type(t.oid, c.modifier) end) order by c.place)::text,
+  quote_ident({schema}) || '.' || quote_ident({table})
+from (values {columns}) as c(place, name, type, modifier, in_key) left join pg_type t on t.oid = c.type
+"""
+"""A column whose type is gone is text: that is what its values are in the log."""
+
+
+def as_announced(
+    connection: Asked, one: Announced, not_null: Sequence[str] = (), key: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the statements that define a table as the log says that it was, after those of its types.
+
+    not_null: columns that are known to be so. key: the one that it has where its replica identity does not say it.
+    """
+    values = ", ".join(
+        f"({place}, {literal(each.name)}, {each.type}::bigint, {each.modifier}, {str(each.in_key).lower()})"
+        for place, each in enumerate(one.columns)
+    )
+    names = {"schema": literal(one.schema), "table": literal(one.table), "columns": values}
+    is_key = one.identity in ("d", "i")
+    connection.run("set search_path = ''")
+    sql = _ANNOUNCED.format(identity=str(is_key).lower(), **names)
+    [[listed, shown]] = connection.rows(sql)
+    [[text]] = connection.rows(_TYPES)
+    types: Types = {int(oid): kind for oid, kind in json.loads(text or "{}").items()}
+    columns, written = json.loads(str(listed)), set[int]()
+    for column, each in zip(columns, one.columns, strict=True):
+        column["not_null"] = column["not_null"] or each.name in not_null
+        yield from _type(column["oid"], types, written)
+    of_key = [column["name"] for column, each in zip(columns, one.columns, strict=True)
+              if (each.in_key if is_key else each.name in key)]  # fmt: skip
+    keys = [{"name": "announced_key", "primary": True, "columns": of_key}] if of_key else []
+    yield _table({"shown": shown, "columns": columns, "keys": keys, "by": None}, types)
+
+
 def literal(text: str) -> str:
     """Return a text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"

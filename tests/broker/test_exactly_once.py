@@ -171,7 +171,7 @@ def test_i10_a_copy_from_after_it_was_moved_back_is_refused_and_has_sent_nothing
         write(tmp_path, number)
     with monkeypatch.context() as patch:
         cores(patch, 4)
-        with pytest.raises(EnvironmentFault, match="cycle 2 is committed at the brokers.*use the newest one"):
+        with pytest.raises(EnvironmentFault, match=r"cycle 2 is committed at the brokers.*use the newest one"):
             integrate_once(path)
     assert keys(broker, name) == sent
     state.rename(tmp_path / "older")

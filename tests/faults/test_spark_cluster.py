@@ -181,7 +181,7 @@ def test_the_loss_of_an_executor_or_worker_is_retried(lost, cluster, broker, tmp
 def begun(broker, state):
     """What the brokers have of the cycle that was begun last."""
     known = shards.read(state)
-    return committed(Send(producer={"bootstrap.servers": broker.servers}), known.name, [known.topic])
+    return committed(Send(producer={"bootstrap.servers": broker.servers}), known.name, known.topics)
 
 
 def test_executors_that_come_later_are_used(broker, tmp_path, name):

@@ -86,6 +86,9 @@ class ListListing:
     def stream_of(self, path):
         return ""
 
+    def together(self, paths):
+        return len(paths)
+
 
 @dataclass(frozen=True)
 class Lists(FixedSchemas):

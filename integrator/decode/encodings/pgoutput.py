@@ -7,9 +7,11 @@ https://www.postgresql.org/docs/current/protocol-logicalrep-message-formats.html
 
 from __future__ import annotations
 
+import mmap
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import xxhash
@@ -112,7 +114,7 @@ def frame(message: bytes) -> bytes:
     return struct.pack("<I", len(message)) + message
 
 
-def messages_of(data: bytes, kind: int) -> list[bytes]:
+def messages_of(data: bytes | mmap.mmap, kind: int) -> list[bytes]:
     """Return the messages of a kind in whole frames."""
     octets, places = np.frombuffer(data, np.uint8), np.empty(64, np.int64)
     count, _ = frames_of(octets, kind, places)
@@ -140,9 +142,18 @@ def whole_bytes(data: bytes) -> int:
     return frames_of(np.frombuffer(data, np.uint8), RELATION, np.empty(0, np.int64))[1]
 
 
-def relations_in(data: bytes) -> list[Relation]:
+def relations_in(data: bytes | mmap.mmap) -> list[Relation]:
     """Return the relations that frames announce."""
     return [relation_of(one) for one in messages_of(data, RELATION)]
+
+
+def relations_of(path: Path) -> list[Relation]:
+    """Return the relations that the frames of a file announce; what is between them is not read."""
+    with path.open("rb") as file:
+        if not path.stat().st_size:
+            return []
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return relations_in(data)
 
 
 def lines_of(

@@ -1,18 +1,25 @@
-"""How the tables of a captured database are defined: by its catalogue, as it was while changes came."""
+"""How the tables of a captured database are defined: by its catalogue, as it was while changes came.
+
+Where the log says what a table was at that time (a relation of PostgreSQL), each version of it has a definition of its
+own, and a change is read by the one of its own moment (I11).
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol
 
 from integrator import durable
+from integrator.decode.encodings.pgoutput import Relation, relations_of
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.schema import Column, String, Table
+from integrator.sources.spool import sealed_in
 from integrator.tables import ddl
 from integrator.tables.partitions import group_by_table
 
@@ -80,10 +87,22 @@ class Definition:
 
 @dataclass(frozen=True)
 class Definitions:
-    """What is known of the tables. texts: their definitions, as SQL, the latest last. digests: of relations."""
+    """What is known of the tables.
+
+    texts: their definitions, as SQL, the latest last. digests: of relations whose tables are defined by all texts.
+    versions: of other relations, which of the texts define their tables, the latest last. current: of each table,
+    SCHEMA.TABLE, the relation by which its changes are read now.
+    """
 
     texts: tuple[str, ...] = ()
     digests: frozenset[int] = frozenset()
+    versions: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    current: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def read(self) -> frozenset[int]:
+        """The relations whose changes are read by these definitions."""
+        return self.digests | set(self.current.values())
 
     def with_text(self, definition: Definition) -> Definitions:
         """Return these, and what a database's catalogue has now."""
@@ -94,23 +113,58 @@ class Definitions:
         """Return these, which define the tables of relations."""
         return replace(self, digests=self.digests | set(digests))
 
+    def with_versions(self, definition: Definition, relations: Iterable[Relation]) -> Definitions:
+        """Return these, and a text that defines the tables of relations; a table that is new is read by it."""
+        made = self.with_text(definition)
+        number = len(made.texts) - 1
+        versions, current = dict(made.versions), dict(made.current)
+        for one in relations:
+            if number not in versions.get(one.digest, ()):
+                versions[one.digest] = (*versions.get(one.digest, ()), number)
+            current.setdefault(one.full_name, one.digest)
+        return replace(made, versions=versions, current=current)
+
+    def with_current(self, relations: Iterable[Relation]) -> Definitions:
+        """Return these, by which the changes of relations are read."""
+        return replace(self, current={**self.current, **{one.full_name: one.digest for one in relations}})
+
+    def undefined(self) -> set[int]:
+        """Return the relations that changes are read by, and that no text defines."""
+        return set(self.current.values()) - self.versions.keys()
+
     def tables(self) -> list[Table]:
         """Return the tables by their names in the channel.
 
-        A column that was dropped, that came later, or that might be null before, may be null: records of another time
-        do not have it.
+        Of a relation a column may be null if it might be in any text that defines it: the log does not say that.
+        Without relations, a column that was dropped, or that came later, may be null, too: records of another time do
+        not have it.
         """
         made: dict[str, Table] = {}
-        for text in self.texts:
+        for number, text in enumerate(self.texts):
             for table in _tables(text):
-                before = made.get(table.full_name)
-                made[table.full_name] = table if before is None else _merged(before, table)
+                name = table.full_name
+                digest = self.current.get(name)
+                before = made.setdefault(name, table)  # which also keeps its place among names
+                if digest is None:
+                    made[name] = _merged(before, table)
+                elif number in self.versions.get(digest, ()):
+                    is_first = number == self.versions[digest][0]
+                    made[name] = table if is_first else _merged(before, table)
         return _named(made)
+
+    def known_of(self, name: str) -> list[Table]:
+        """Return all definitions of a table, SCHEMA.TABLE, the latest last."""
+        return [table for text in self.texts for table in _tables(text) if table.full_name == name]
 
     def write(self, state: Path) -> None:
         """Keep them in a state directory."""
         durable.make_directory(state)
-        data = {"texts": self.texts, "digests": sorted(self.digests)}
+        data = {
+            "texts": self.texts,
+            "digests": sorted(self.digests),
+            "versions": {str(digest): numbers for digest, numbers in self.versions.items()},
+            "current": dict(self.current),
+        }
         durable.replace(state / FILE, json.dumps(data).encode())
 
 
@@ -121,15 +175,18 @@ def read(state: Path) -> Definitions:
         return Definitions()
     try:
         given = json.loads(path.read_bytes())
-        return Definitions(tuple(map(str, given["texts"])), frozenset(map(int, given["digests"])))
-    except (ValueError, LookupError, TypeError) as error:
+        versions = {int(digest): tuple(map(int, numbers)) for digest, numbers in given["versions"].items()}
+        current = {str(name): int(digest) for name, digest in given["current"].items()}
+        return Definitions(tuple(map(str, given["texts"])), frozenset(map(int, given["digests"])), versions, current)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise EnvironmentFault(
             f"{path}: is damaged ({error!r}), and it has the definitions of tables; restore it, or remove it: they are "
             "asked of the database again"
         ) from error
 
 
-def _tables(text: str) -> list[Table]:
+@lru_cache(maxsize=64)
+def _tables(text: str) -> tuple[Table, ...]:
     given = Definition(**json.loads(text))
     tables, problems, *_ = ddl.read("the catalogue", given.sql, given.dialect)
     if problems:
@@ -140,7 +197,23 @@ def _tables(text: str) -> list[Table]:
         if columns is not None:
             own = tuple(one for one in table.columns if one.name in columns)
             found.append(replace(table, columns=own, database=given.dialect))
-    return found
+    return tuple(found)
+
+
+def relations_in(spool: Path, since: str, digests: Collection[int]) -> list[Relation]:
+    """Return relations that segments of a spool announce, by their digests. Raises EnvironmentFault if one is gone.
+
+    since: the name of the first segment that may have them.
+    """
+    left, found = set(digests), list[Relation]()
+    for path in (one for one in sealed_in(spool) if one.name >= since):
+        for one in relations_of(path):
+            if one.digest in left:
+                left.remove(one.digest)
+                found.append(one)
+        if not left:
+            return found
+    raise EnvironmentFault(f"{spool}: segments that changes are read from are gone; restore them, or go back to before")
 
 
 def _merged(before: Table, after: Table) -> Table:

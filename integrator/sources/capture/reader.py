@@ -19,6 +19,7 @@ from integrator.decode.encodings.pgoutput import (
     frame,
     lines_of,
     relations_in,
+    relations_of,
     split,
 )
 from integrator.decode.lines.joined import MOST_BYTES, JoinedLines, Joint
@@ -64,7 +65,7 @@ class FramesFile(File):
         new = [one for one in relations if one.digest not in self.digests]
         if new:
             names = ", ".join(one.full_name for one in new)
-            raise SchemasFound(f"{names}: new columns or types", new[0].full_name, [one.digest for one in new])
+            raise SchemasFound(f"{names}: new columns or types", Path(self.path).name, [one.digest for one in new])
         return data, relations
 
     def _read(self) -> tuple[bytes, list[Relation]]:
@@ -104,6 +105,18 @@ class FrameReader(FileReader):
     """Reads segments. digests: as of `FramesFile`."""
 
     digests: frozenset[int] = field(default_factory=frozenset, repr=False)
+
+    def begin(self, slices: Sequence[TaskSlice]) -> None:
+        """Raise SchemasFound where changes are of relations that are not known, before any of them is sent."""
+        new: dict[int, str] = {}
+        first = ""
+        for one in slices:
+            for relation in relations_of(Path(one.path)):
+                if relation.digest not in self.digests:
+                    first = first or Path(one.path).name
+                    new[relation.digest] = relation.full_name
+        if new:
+            raise SchemasFound(f"{', '.join(new.values())}: new columns or types", first, list(new))
 
     def file(self, one: TaskSlice) -> File:
         """Return the segment."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from typing_extensions import Self
@@ -11,6 +12,7 @@ from typing_extensions import Self
 from integrator import durable
 from integrator.channel.databases import DatabaseLocation
 from integrator.channel.problems import Report
+from integrator.decode.encodings.pgoutput import Relation, relations_of
 from integrator.errors import IntegratorError, SchemasFound
 from integrator.schema import Table
 from integrator.sources.capture import definitions, progress
@@ -43,6 +45,29 @@ class CaptureFeed(Spooled):
         return self.receiver.failure
 
 
+@dataclass(frozen=True)
+class FrameSegments(Segments):
+    """Finds the sealed segments of a capture."""
+
+    def together(self, paths: Sequence[str]) -> int:
+        """Return how many may be in one cycle: all up to one in which a table is another one than before (I11)."""
+        known: dict[str, int] = {}
+        for count, path in enumerate(paths):
+            for name, digest in _digests(path):
+                if known.setdefault(name, digest) != digest and count:
+                    return count
+        return len(paths)
+
+
+@lru_cache(maxsize=4096)
+def _digests(path: str) -> tuple[tuple[str, int], ...]:
+    """Return the tables that a segment has changes of, and their relations. A segment has one of each."""
+    try:
+        return tuple((one.full_name, one.digest) for one in relations_of(Path(path)))
+    except FileNotFoundError:  # which is reported where it is read
+        return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class CapturedSource:
     """What captured databases share as sources. known: the definitions of tables. channel: whose source it is.
@@ -62,7 +87,7 @@ class CapturedSource:
     @property
     def reader(self) -> FrameReader:
         """What reads segments on executors."""
-        return FrameReader(self.known.digests)
+        return FrameReader(self.known.read)
 
     def known_in(self, state: Path) -> Self:
         """Return the source with the definitions that its state directory keeps. Raises EnvironmentFault."""
@@ -75,6 +100,12 @@ class CapturedSource:
     def learned(self, found: SchemasFound) -> Self:
         """Return the source, which knows relations that changes have; their tables are asked for by `defines`."""
         return replace(self, known=self.known.with_digests(found.ids))
+
+    def _relations(self, since: str, digests: Collection[int]) -> list[Relation]:
+        """Return relations of the spool's segments, the first of which is named `since`. Raises EnvironmentFault."""
+        if self.state is None:
+            raise RuntimeError("a source without a state has no spool")
+        return definitions.relations_in(self.state / SPOOL, since, digests)
 
     def keep(self, state: Path) -> None:
         """Keep the definitions in a state directory."""
@@ -95,7 +126,7 @@ class CapturedSource:
 
     def listing(self, place: str, delay_s: int = 0) -> Segments:
         """Return what finds the sealed segments."""
-        return segments(place, delay_s, FRAMES)
+        return FrameSegments(*astuple(segments(place, delay_s, FRAMES)))
 
     def prepare(self, place: str) -> None:
         """Make the directory of the spool."""

@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
@@ -85,6 +85,10 @@ class Listing:
     def stream_of(self, _path: str) -> str:
         """Return that all change files are of one stream."""
         return ""
+
+    def together(self, paths: Sequence[str]) -> int:
+        """Return all of them."""
+        return len(paths)
 
     @property
     def number_of(self) -> Callable[[str], int] | None:

@@ -79,6 +79,10 @@ class TopicListing:
         """Return the partition that a range is of."""
         return path.rpartition("/")[0]
 
+    def together(self, paths: Sequence[str]) -> int:
+        """Return all of them."""
+        return len(paths)
+
     @property
     def number_of(self) -> Callable[[str], int] | None:
         """Nothing: ranges are numbered as they come."""

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import Column, Relation
+from integrator.schema import Column as DefinedColumn
+from integrator.schema import Table
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
 from integrator.sources.postgres.server import Session, quoted
 from integrator.sources.postgres.slot import version_of
@@ -202,5 +204,29 @@ def defined(
     names = [(one.relation.schema, one.relation.table) for one in tables]
     sql = "\n".join(postgres_catalogue.definitions(session, names))
     columns = {one.relation.full_name: [column.name for column in one.relation.columns] for one in tables}
-    found = known.with_text(Definition(sql, "postgres", columns, location.partitions))
-    return found.with_digests(one.relation.digest for one in tables)
+    definition = Definition(sql, "postgres", columns, location.partitions)
+    return known.with_versions(definition, [one.relation for one in tables])
+
+
+def as_announced(known: Definitions, session: Session, relations: Sequence[Relation]) -> Definitions:
+    """Return definitions with those of relations that are no table's any more: what the log says of them.
+
+    It has no NOT NULL, which is taken from other definitions of the table where a column is the same, and the key only
+    where that is the replica identity. Raises SourceAway, EnvironmentFault.
+    """
+    for one in relations:
+        sql = "\n".join(postgres_catalogue.as_announced(session, one))
+        names = {one.full_name: [column.name for column in one.columns]}
+        found = known.with_versions(Definition(sql, "postgres", names), [one])
+        [*others, made] = found.known_of(one.full_name)
+        not_null = [column.name for column in made.columns if others and all(_is_same(column, each) for each in others)]
+        key = next((each.key for each in reversed(others) if set(each.key) <= set(names[one.full_name])), ())
+        sql = "\n".join(postgres_catalogue.as_announced(session, one, not_null, key))
+        known = known.with_versions(Definition(sql, "postgres", names), [one])
+    return known
+
+
+def _is_same(column: DefinedColumn, table: Table) -> bool:
+    """Return whether a table has the column, of the same type, and it is NOT NULL there."""
+    other = table.column(column.name)
+    return other is not None and not other.nullable and other.type == column.type

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from integrator.channel.databases import PostgresLocation
 from integrator.channel.problems import Report
-from integrator.errors import IntegratorError, SourceAway
+from integrator.errors import IntegratorError, SchemasFound, SourceAway
 from integrator.schema import Table
 from integrator.sources.capture.source import CapturedSource, check_location, feed_of
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
@@ -35,8 +35,8 @@ class Postgres(CapturedSource):
     def defines(self, *topics: str, asks: bool = True) -> Postgres:
         """Return the source with the definitions that the database's catalogue has now, or, unasked, with those known.
 
-        topics: the tables whose changes are read now. Where the database does not answer, and none is given, it has
-        those that are known, if any are. Raises IntegratorError.
+        topics: the first segment whose changes are read now. Where the database does not answer, and none is given, it
+        has those that are known, if any are. Raises IntegratorError.
         """
         if not asks or not self._server.is_address:  # which `check` reports, with all other problems
             return self
@@ -44,11 +44,18 @@ class Postgres(CapturedSource):
             with self._server.session() as session:
                 found = catalogue.found(session, self.location)
                 known = catalogue.defined(self.known, session, found.tables, self.location)
+                if topics and (undefined := known.undefined()):
+                    gone = self._relations(topics[0], undefined)
+                    known = catalogue.as_announced(known, session, gone)
         except SourceAway:
             if topics or not self.known.texts:
                 raise
             return self
         return replace(self, known=known, left_out=found.left_out)
+
+    def learned(self, found: SchemasFound) -> Postgres:
+        """Return the source, by which changes of relations are read: as tables were at that time (I11)."""
+        return replace(self, known=self.known.with_current(self._relations(found.topic, found.ids)))
 
     def describe(self) -> str:
         """Return which database is captured, and which of its tables."""
