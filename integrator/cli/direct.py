@@ -25,10 +25,18 @@ FORMATS = {
     "json": '  - {action: FileFormat, group: "*", Json: true, JsonMode: ROW_FRAGMENTS}\n',
     "avro": "    Kafka_Schema_Registry_Format: AVRO\n",
     "protobuf": "    Kafka_Schema_Registry_Format: PROTOBUF\n",
-    "json-schema": "    Kafka_Schema_Registry_Format: JSON_SCHEMA\n",
+    "json-schema": "    Kafka_Schema_Registry_Format: JSON\n",
 }
 """By the word for a format: a line of the Kafka location, or of the actions."""
 OF_REGISTRY = ("avro", "protobuf", "json-schema")
+_HAVE_ALL = ("avro", "protobuf")
+"""Formats that have a value for each column: what a change does not have is null, and named beside."""
+_NULL = '    Missing_Values: "NULL"\n'
+_MISSING = """\
+  # A change does not have what its table's log leaves out: of a delete all but the key, and long values that an update
+  # did not change. Such columns are null, and named here.
+  - {action: ColumnProperties, Name: missing, Datatype: text, Extra: true, IntegrateExpression: "{hvr_missing}"}
+"""
 _TOMBSTONES = "  - {action: Integrate, OnDeleteSendTombstone: true}\n"
 
 
@@ -114,14 +122,17 @@ def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") ->
     access = f"    Kafka_Schema_Registry: {word(asked.registry)}\n" if asked.registry else ""
     line = FORMATS[format_]
     at_location = line.startswith("    ")
+    has_all = format_ in _HAVE_ALL and asked.definitions is None
     return FIRST.format(
         name=name,
         source=source,
         brokers=f"[{', '.join(word(one.strip()) for one in asked.brokers.split(','))}]",
-        access=access + (line if at_location else ""),
+        access=access + (line if at_location else "") + (_NULL if has_all else ""),
         topic=asked.topic or topic,
         tables=tables,
-        actions=("" if at_location else line) + (_TOMBSTONES if asked.tombstones else ""),
+        actions="".join(
+            ["" if at_location else line, _MISSING if has_all else "", _TOMBSTONES if asked.tombstones else ""]
+        ),
     )
 
 
