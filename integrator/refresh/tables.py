@@ -153,8 +153,8 @@ def _asked(column: Column, database: str, quote: Callable[[str], str]) -> str:
     """Return what is selected for a column: text, in which no digit and no blank is lost."""
     name = quote(column.name)
     match database, column.type:
-        case "postgresql", schema.String():  # ::text would cut blanks off at the end of char(n)
-            return f"case when {name} is not null then format('%s', {name}) end"
+        case "postgresql", schema.String():  # ::text would cut blanks off char(n); (1,) is neither null nor not null
+            return f"case when {name} is distinct from null then format('%s', {name}) end"
         case "postgresql", _:
             return f"{name}::text"
         case (("mysql" | "mariadb"), schema.Bytes()):

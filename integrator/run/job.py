@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import threading
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -14,7 +15,7 @@ from zoneinfo import ZoneInfo
 import structlog
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator.decode.dialects import DIALECTS
@@ -83,7 +84,7 @@ class Job:
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
         if not self._left.is_of_another_plan:
-            self._keep()
+            self.keep()
         self.plan = registered(self.plan, self.state)
 
     def close(self) -> None:
@@ -181,9 +182,6 @@ class Job:
                     if plan is None:
                         raise
                     self._send_by(plan)
-                except Found as found:
-                    self.state.wait_for_senders(SUCCESSOR_WAIT_S)
-                    self.plan = replanned(self.plan, self.state, found)
                 except (PySparkException, Py4JError, ConnectionError) as error:
                     raise classify(error) or consistency.of_checkpoint(self.state, error) or error from error
 
@@ -193,7 +191,12 @@ class Job:
         self._log.warning("the cycle is sent by the definitions with which it was begun", cycle=self.state.begun)
         self.plan = registered(plan, self.state)
 
-    def _keep(self) -> None:
+    def learn(self, found: Found) -> None:
+        """Have the plan know what records were found to have, when no task sends any more. Raises IntegratorError."""
+        self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+        self.plan = replanned(self.plan, self.state, found)
+
+    def keep(self) -> None:
         """Keep what the source knows, once a cycle is begun by the plan: what was kept before is not needed then."""
         if not self._is_kept:
             self.plan.changes.keep(self.state.path)
@@ -226,17 +229,14 @@ class Job:
             slices.note_cores(self.state.path, found)
             return found
 
-        shards = self._shards(spark)
-        if shards is None:  # nothing is recorded at the brokers, with which another plan would disagree
-            self._keep()
-        integrate_cycle = cycle(self.plan, self.state, cores, shards, synced)
+        cycles = _Cycles(self, lambda shards: cycle(self.plan, self.state, cores, shards, synced), spark)
         retries = RetriedCycles(
             self._restarts,
             self._ending,
             self.failures.again,
             lambda: self.state.wait_for_senders(SUCCESSOR_WAIT_S),
         )
-        integrate_cycle = retries.around(integrate_cycle)
+        integrate_cycle = retries.around(cycles.integrate)
         trigger = (
             {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.location.poll_seconds} seconds"}
         )
@@ -253,8 +253,7 @@ class Job:
             if query is not None:
                 self._watch(query, gate, retries, steps, renewing=not once)
         finally:
-            if shards is not None:
-                shards.close()
+            cycles.close()
 
     def _watch(
         self, query: StreamingQuery, gate: CycleGate, retries: RetriedCycles, steps: SparkSteps, *, renewing: bool
@@ -287,14 +286,46 @@ class Job:
             read = dataclasses.replace(self.plan.recipe.read, refreshed=self.state.refreshed())
             self.plan = dataclasses.replace(self.plan, recipe=dataclasses.replace(self.plan.recipe, read=read))
 
-    def _shards(self, spark: SparkSession) -> CycleShards | None:
+    def shards(self, spark: SparkSession) -> CycleShards | None:
         """Return what divides cycles that are sent in transactions: exactly once, or by executors on other machines.
 
         There the senders' lock does not reach, and only the brokers can refuse what a task sends too late (I3).
         """
         if session.is_local(spark) and not self.plan.recipe.send.exactly_once:
             return None
-        return CycleShards(self.state.path, self.plan.recipe, self.plan.topics, self._keep)
+        return CycleShards(self.state.path, self.plan.recipe, self.plan.topics, self.keep)
 
     def _ending(self) -> bool:
         return self._stopping.is_set() or self.state.suspended is not None or self._left.is_synced
+
+
+class _Cycles:
+    """The cycles of one stream. What one of them finds is learned, and it is sent by the plan that knows it."""
+
+    def __init__(
+        self, job: Job, made: Callable[[CycleShards | None], Callable[[DataFrame, int], None]], spark: SparkSession
+    ) -> None:
+        """Take a job. made: returns what sends a cycle by the job's plan."""
+        self._job, self._made, self._spark = job, made, spark
+        self._begin()
+
+    def _begin(self) -> None:
+        self._shards = self._job.shards(self._spark)
+        if self._shards is None:  # nothing is recorded at the brokers, with which another plan would disagree
+            self._job.keep()
+        self._integrate = self._made(self._shards)
+
+    def integrate(self, batch: DataFrame, number: int) -> None:
+        """Send a cycle, again after each thing that it finds. Raises IntegratorError."""
+        while True:
+            try:
+                return self._integrate(batch, number)
+            except Found as found:
+                self.close()
+                self._job.learn(found)
+                self._begin()
+
+    def close(self) -> None:
+        """Give up what is connected to the brokers."""
+        if self._shards is not None:
+            self._shards.close()

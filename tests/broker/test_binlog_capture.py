@@ -10,6 +10,8 @@ import pytest
 
 from integrator import plan
 from integrator.errors import ConfigurationError, DataError
+from integrator.run import replanning
+from integrator.sources.capture.first_rows import FirstRows
 from tests.parts import kafka_io, mariadb, mysql, replays
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import until
@@ -95,6 +97,74 @@ def test_rows_that_are_there_and_changes_that_follow(server, database, broker, c
         (1, 1001), (4, 1), (2, 1), (0, 2), (3, 4), (2, 4000), (5, None),
     ]  # fmt: skip
     assert [row["seq"] for row in rows] == sorted({row["seq"] for row in rows})
+
+
+def test_what_a_cycle_needs_of_all_tables_is_learned_at_once(
+    database, broker, channel, integrate_once, name, monkeypatch
+):
+    """Each table was found by a cycle that failed: thirty took 37 times as long, and rows were sent again."""
+    learned = []
+    monkeypatch.setattr(replanning, "learned", lambda *given: learned.append(1) or plan.learned(*given))
+    for number in range(12):
+        database(f"create table t{number} (id int primary key, v varchar(20)); insert into t{number} values (1, 'a')")
+    path = channel()
+    integrate_once(path)
+    first = len(learned)
+    for number in range(12):
+        database(
+            f"insert into t{number} values (2, 'b'); alter table t{number} add w int; insert into t{number} values (3, 'c', 3)"
+        )
+    integrate_once(path)
+    assert (first, len(learned)) <= (1, 3)
+    found = rows_of(broker, *(f"{name}.t{number}" for number in range(12)))
+    assert all([row["id"] for row in rows] == [1, 2, 3] for rows in found.values())
+    assert len(found) == 12
+
+
+def test_two_rounds_of_rows_at_one_position_of_the_log(database, broker, channel, integrate_once, name):
+    """A new table and one that was created again, while the capture was off: both are read at the end of the log."""
+    database("create table k (id int primary key); insert into k values (1)")
+    database("create table t (id int primary key, v varchar(20)); insert into t values (1, 'a')")
+    path = channel()
+    integrate_once(path)
+    database("create table t2 (id int primary key); insert into t2 values (1); drop table t")
+    database("create table t (id int primary key, v varchar(20), w int); insert into t values (7, 'new', 1)")
+    integrate_once(path)
+    integrate_once(path)
+    found = rows_of(broker, f"{name}.t", f"{name}.t2", f"{name}.k")
+    assert {topic.rpartition(".")[2]: [row["id"] for row in rows] for topic, rows in found.items()} == {
+        "t": [1, 7],
+        "t2": [1],
+        "k": [1],
+    }
+
+
+def test_a_first_snapshot_that_is_broken_off_on_a_quiet_server(
+    database, broker, channel, integrate_once, name, monkeypatch
+):
+    database("create table a (id int primary key); insert into a values (1)")
+    database("create table b (id int primary key); insert into b values (1), (2)")
+    path, end = channel(), FirstRows.note_read
+
+    def breaks(rows, tables):
+        end(rows, tables)
+        raise KilledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FirstRows, "note_read", breaks)
+        with pytest.raises(KilledError):
+            integrate_once(path)
+    integrate_once(path)
+    integrate_once(path)
+    found = rows_of(broker, f"{name}.a", f"{name}.b")
+    assert {topic.rpartition(".")[2]: {row["id"] for row in rows} for topic, rows in found.items()} == {
+        "a": {1},
+        "b": {1, 2},
+    }
+
+
+class KilledError(BaseException):
+    """The process has ended at this step."""
 
 
 def test_tables_and_columns_that_come_later(database, broker, channel, integrate_once, name):

@@ -232,7 +232,7 @@ def test_mistakes_are_named(options, reason, refresh, broker, tmp_path, name):
 
 @pytest.fixture(scope="module")
 def server():
-    lacks = postgres.missing() or ("" if jdbc.driver() else "PostgreSQL's JDBC driver from Maven Central")
+    lacks = postgres.missing(wal2json=False) or ("" if jdbc.driver() else "PostgreSQL's JDBC driver from Maven Central")
     if lacks:
         pytest.skip(f"a live PostgreSQL needs {lacks}")
     with postgres.cluster() as running:
@@ -265,6 +265,16 @@ def test_every_type_of_a_live_postgresql(refresh, server, broker, tmp_path, name
         (1, 10),
         (2, None),
     ]
+
+
+def test_a_composite_with_a_null_field_is_no_null(refresh, server, broker, tmp_path, name):
+    server.psql("create type pair as (a int, b text); create table pairs(id int primary key, p pair)")
+    server.psql("insert into pairs values (1, row(1, null)), (2, row(null, null)), (3, null), (4, row(1, 'x'))")
+    ddl = "create type pair as (a int, b text); create table pairs(id int primary key, p pair);"
+    path = channel(tmp_path, broker.servers, name, location_of(server), ddl)
+    refresh(path)
+    found = {row["id"]: row["p"] for row in rows(broker, f"{name}.pairs")}
+    assert found == {1: "(1,)", 2: "(,)", 3: None, 4: "(1,x)"}
 
 
 def test_a_terminal_shows_slices_rows_and_the_time_left(server, broker, tmp_path, name):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from typing_extensions import Self
@@ -12,7 +11,7 @@ from typing_extensions import Self
 from integrator import durable
 from integrator.channel.databases import DatabaseLocation
 from integrator.channel.problems import Report
-from integrator.decode.encodings.pgoutput import Relation, relations_of
+from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import IntegratorError, SchemasFound
 from integrator.schema import Table
 from integrator.sources.capture import definitions, progress
@@ -43,29 +42,6 @@ class CaptureFeed(Spooled):
     def failure(self) -> IntegratorError | None:
         """Return why nothing is captured, where somebody must act."""
         return self.receiver.failure
-
-
-@dataclass(frozen=True)
-class FrameSegments(Segments):
-    """Finds the sealed segments of a capture."""
-
-    def together(self, paths: Sequence[str]) -> int:
-        """Return how many may be in one cycle: all up to one in which a table is another one than before (I11)."""
-        known: dict[str, int] = {}
-        for count, path in enumerate(paths):
-            for name, digest in _digests(path):
-                if known.setdefault(name, digest) != digest and count:
-                    return count
-        return len(paths)
-
-
-@lru_cache(maxsize=4096)
-def _digests(path: str) -> tuple[tuple[str, int], ...]:
-    """Return the tables that a segment has changes of, and their relations. A segment has one of each."""
-    try:
-        return tuple((one.full_name, one.digest) for one in relations_of(Path(path)))
-    except FileNotFoundError:  # which is reported where it is read
-        return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +102,7 @@ class CapturedSource:
 
     def listing(self, place: str, delay_s: int = 0) -> Segments:
         """Return what finds the sealed segments."""
-        return FrameSegments(*astuple(segments(place, delay_s, FRAMES)))
+        return segments(place, delay_s, FRAMES)
 
     def prepare(self, place: str) -> None:
         """Make the directory of the spool."""
