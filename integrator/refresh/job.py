@@ -240,8 +240,18 @@ class _Refresh:
         return Rows(_recipe(self._plan.recipe), table, number, commit, run.time, str(self._progress), part)
 
     def _slice(self, run: RefreshRun, part: Slice, stop: threading.Event) -> None:
+        """Send a slice. A failure that ends the run stops the next one here: this thread is faster than who waits."""
         if stop.is_set():
             return
+        try:
+            self._send_slice(run, part)
+        except ProcessLate:
+            raise
+        except BaseException:
+            stop.set()
+            raise
+
+    def _send_slice(self, run: RefreshRun, part: Slice) -> None:
         started = time.monotonic()
         self._bars.begin(part)
         number = self._slices.index(part) + 1
