@@ -206,7 +206,7 @@ class _Refresh:
 
         Raises ProcessLate where a process was late, when the slices that had begun have ended.
         """
-        self._state.wait_for_senders(_WAIT_S)
+        self._state.begin_turn(_WAIT_S)
         if self._options.truncate_record:
             self._truncate(run)
         stop, late = threading.Event(), list[ProcessLate]()

@@ -170,6 +170,7 @@ class Job:
             with contextlib.ExitStack() as held:
                 if not self._hold(held):
                     return
+                self.state.begin_turn(SUCCESSOR_WAIT_S)
                 try:
                     if once and not self._receiving:
                         self._feed.catch_up(self.state.last_slice())
@@ -193,7 +194,7 @@ class Job:
 
     def learn(self, found: Found) -> None:
         """Have the plan know what records were found to have, when no task sends any more. Raises IntegratorError."""
-        self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+        self.state.begin_turn(SUCCESSOR_WAIT_S)
         self.plan = replanned(self.plan, self.state, found)
 
     def keep(self) -> None:
@@ -234,7 +235,7 @@ class Job:
             self._restarts,
             self._ending,
             self.failures.again,
-            lambda: self.state.wait_for_senders(SUCCESSOR_WAIT_S),
+            lambda: self.state.begin_turn(SUCCESSOR_WAIT_S),
         )
         integrate_cycle = retries.around(cycles.integrate)
         trigger = (

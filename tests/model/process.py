@@ -177,11 +177,12 @@ class Process:
         plan: Any = SimpleNamespace(recipe=self.recipe, topics=(TOPIC,), changes=SimpleNamespace(reader=None))
         one = cycle(plan, state, lambda: self.cores, shards, synced)
         retries = RetriedCycles(
-            Restarts(_TRIES, state.last_slice), lambda: False, lambda *_: None, lambda: state.wait_for_senders(60.0)
+            Restarts(_TRIES, state.last_slice), lambda: False, lambda *_: None, lambda: state.begin_turn(60.0)
         )
         integrate = retries.around(one)
         while True:
             with state.integrating(60.0):
+                state.begin_turn(60.0)
                 while state.suspended is None and (number := self._next(state)) is not None:
                     self.cycle = number
                     frame: Any = _Runs(self, range(*self._slices_of(number)))
@@ -367,7 +368,7 @@ class ModelRefresh(_Refresh):
         self._transactions = known(state.path, CHANNEL).name if recipe.send.exactly_once else None  # as on one machine
 
     def _send(self, run: RefreshRun) -> None:
-        self._state.wait_for_senders(60.0)
+        self._state.begin_turn(60.0)
         for part in self._slices:
             if self._ledger.completed(part):
                 continue

@@ -10,7 +10,7 @@ from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
 from integrator.deliver.kafka import cycle_records, producer, transaction
 from integrator.deliver.kafka.begun_cycles import BegunCycles
-from integrator.deliver.kafka.sender_lock import Senders, wait_for_senders
+from integrator.deliver.kafka.sender_lock import Senders, begin_turn
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import BegunOtherwise, DeliveryError, EnvironmentFault
 from integrator.run.state import shards
@@ -178,7 +178,7 @@ def test_i3_a_task_of_an_earlier_try_that_was_not_waited_for_sends_nothing(tmp_p
     """At least once: it took the lock after its successor had waited, and sent older rows after newer ones."""
     (tmp_path / "senders").touch()
     earlier = Senders.now(tmp_path)
-    wait_for_senders(tmp_path / "senders", 0)
+    begin_turn(tmp_path / "senders", 0)
     with pytest.raises(DeliveryError), earlier.sending():
         pass
 

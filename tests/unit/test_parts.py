@@ -170,7 +170,7 @@ def test_i3_a_task_that_comes_when_its_successor_has_waited_sends_nothing(tmp_pa
     of_before = Senders.now(tmp_path)
     with of_before.sending():
         pass
-    state.wait_for_senders(0)
+    state.begin_turn(0)
     with pytest.raises(DeliveryError, match="a task of an earlier try came too late"), of_before.sending():
         pass
     with Senders.now(tmp_path).sending():

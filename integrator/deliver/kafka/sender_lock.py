@@ -1,7 +1,8 @@
 """The senders' lock: a successor of a killed process sends nothing before the tasks of that one have ended.
 
 I3: without it, what a killed process still has on its way could arrive after what its successor sends. A task that
-takes the lock only after its successor has waited is of an earlier turn, and sends nothing.
+takes the lock only after its successor has begun a turn is of an earlier one, and sends nothing. A turn is begun by who
+holds `integrating`: a daemon that starts while a refresh sends waits for it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Senders:
-    """The tasks of one turn: those that were begun since a process last waited for all others. path: the lock's."""
+    """The tasks of one turn: those that are begun before the next one begins. path: the lock's."""
 
     path: str
     turn: bytes
@@ -50,8 +51,13 @@ class Senders:
             yield
 
 
-def wait_for_senders(path: Path, wait_s: float) -> None:
-    """Wait until no task is sending, and begin another turn. Raises EnvironmentFault after `wait_s` seconds."""
+def begin_turn(path: Path, wait_s: float) -> None:
+    """Wait until no task is sending, and have those of before send nothing more. Raises as `wait_for_senders`."""
+    wait_for_senders(path, wait_s, begin=uuid.uuid4().hex.encode())
+
+
+def wait_for_senders(path: Path, wait_s: float, *, begin: bytes = b"") -> None:
+    """Wait until no task is sending. Raises EnvironmentFault after `wait_s` seconds. begin: a turn that begins then."""
     deadline = time.monotonic() + wait_s
     with path.open("r+b") as senders:
         while True:
@@ -65,7 +71,8 @@ def wait_for_senders(path: Path, wait_s: float) -> None:
                     ) from None
                 time.sleep(_POLL_S)
             else:
-                senders.truncate()
-                senders.write(uuid.uuid4().hex.encode())  # a reader has to wait for the lock
-                senders.flush()
+                if begin:  # a reader has to wait for the lock
+                    senders.truncate()
+                    senders.write(begin)
+                    senders.flush()
                 return

@@ -42,7 +42,7 @@ from typing import IO
 
 from integrator import durable
 from integrator.contracts.fragments import Checkpoint
-from integrator.deliver.kafka.sender_lock import SENDERS, wait_for_senders
+from integrator.deliver.kafka.sender_lock import SENDERS, begin_turn, wait_for_senders
 from integrator.durable import Damaged
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command, shown
 from integrator.run.state import mounts
@@ -162,6 +162,10 @@ class State:
     def wait_for_senders(self, wait_s: float) -> None:
         """Wait until no task is sending for this channel. Raises EnvironmentFault after `wait_s` seconds."""
         wait_for_senders(self.path / SENDERS, wait_s)
+
+    def begin_turn(self, wait_s: float) -> None:
+        """Have tasks that were begun before send nothing more, while `integrating` is held. Raises EnvironmentFault."""
+        begin_turn(self.path / SENDERS, wait_s)
 
     @contextlib.contextmanager
     def integrating(self, wait_s: float = 60.0) -> Iterator[None]:
