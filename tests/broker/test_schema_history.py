@@ -16,6 +16,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from integrator.cli import direct
 from integrator.run.state import rewind
 from integrator.run.state.directory import State
+from integrator.sources.capture import definitions
 from tests.broker.test_postgres_capture import ROWS, channel, database, rows_of  # noqa: F401 - fixtures
 from tests.parts import kafka_io, postgres
 
@@ -98,6 +99,12 @@ def test_i11_a_column_came_was_used_and_went_and_the_key_was_moved(database, bro
     keys = [json.loads(one.key) for one in kafka_io.read_all(broker.servers, [f"{name}.t"])]
     assert keys == [{"k": 1}, {"k": 2}, {"k": 3}, {"w": 40}]
     assert len(rows_of(broker, f"{name}.u")[f"{name}.u"]) == 1
+    kept = definitions.read(path.parent / "state" / name)
+    announced = [number for number, text in enumerate(kept.texts) if "announced_key" in text]
+    assert announced
+    for number in announced:  # NOT NULL is not in the log: it is that of other versions
+        assert "w integer NOT NULL" in kept.texts[number]
+        assert [of for of in kept.versions.values() if number in of] == [(number,)]
 
 
 def test_i2_what_is_gone_back_to_has_the_definitions_of_its_time(database, broker, channel, integrate_once, name):

@@ -217,8 +217,8 @@ def as_announced(known: Definitions, session: Session, relations: Sequence[Relat
     for one in relations:
         sql = "\n".join(postgres_catalogue.as_announced(session, one))
         names = {one.full_name: [column.name for column in one.columns]}
-        found = known.with_versions(Definition(sql, "postgres", names), [one])
-        [*others, made] = found.known_of(one.full_name)
+        [made] = Definitions().with_text(Definition(sql, "postgres", names)).known_of(one.full_name)
+        others = known.known_of(one.full_name)
         not_null = [column.name for column in made.columns if others and all(_is_same(column, each) for each in others)]
         key = next((each.key for each in reversed(others) if set(each.key) <= set(names[one.full_name])), ())
         sql = "\n".join(postgres_catalogue.as_announced(session, one, not_null, key))
