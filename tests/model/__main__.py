@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from tests.model.explore import explore, simplest, told
+from tests.model.explore import as_text, explore, simplest
 from tests.model.scenarios import SCENARIOS, installed
 from tests.model.schedule import Choices
 
@@ -24,7 +24,7 @@ def main() -> int:
         if given.replay is not None:
             for name in names:
                 outcome = SCENARIOS[name].run(Choices(given.replay))
-                print(told(name, given.replay, outcome), f"complete: {outcome.complete}", sep="\n")
+                print(as_text(name, given.replay, outcome), f"complete: {outcome.complete}", sep="\n")
             return 0
         count, broken, begun, total = -(-given.schedules // len(names)), 0, time.process_time(), 0
         for name in names:
@@ -42,7 +42,7 @@ def main() -> int:
             for reason, times in found.refused.most_common(6):
                 print(f"    {times:6} x {reason}")
             for seed, outcome in found.broken[: given.show]:
-                print(told(name, seed, simplest(SCENARIOS[name], outcome)))
+                print(as_text(name, seed, simplest(SCENARIOS[name], outcome)))
         print(f"{total} schedules, {time.process_time() - begun:.0f} s of CPU, {broken} break an invariant")
     return 1 if broken else 0
 

@@ -51,7 +51,7 @@ def simplest(scenario: Scenario | CaptureScenario, outcome: Outcome) -> Outcome:
     return scenario.run(Choices(given=shrink(outcome.choices, fails)))
 
 
-def told(name: str, seed: int, outcome: Outcome) -> str:
+def as_text(name: str, seed: int, outcome: Outcome) -> str:
     """Return a schedule that broke an invariant as text, simplified."""
     lines = [f"{name}, seed {seed}: {'; '.join(outcome.broken)}", *outcome.trace]
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.model.explore import explore, simplest, told
+from tests.model.explore import as_text, explore, simplest
 from tests.model.scenarios import SCENARIOS, installed
 
 SCHEDULES = 20_000
@@ -23,5 +23,5 @@ def test_no_schedule_breaks_an_invariant(name, piece):
     """I1, I2, I3, I4, I8, I10: whatever is killed, copied, moved back, lost or late."""
     found = explore(SCENARIOS[name], range(piece * _COUNT, (piece + 1) * _COUNT), most_broken=1)
     for seed, outcome in found.broken:
-        pytest.fail(told(name, seed, simplest(SCENARIOS[name], outcome)), pytrace=False)
+        pytest.fail(as_text(name, seed, simplest(SCENARIOS[name], outcome)), pytrace=False)
     assert found.complete == found.schedules
