@@ -7,6 +7,7 @@ one, whole. Everything that a later start relies on is written by these function
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -48,10 +49,17 @@ def _private(path: str, flags: int) -> int:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Create or replace a file, whole: a reader, or a start after a crash, sees the old content or the new."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    write(temporary, data)
-    rename(temporary, path)
+    """Create or replace a file, whole: a reader, or a start after a crash, sees the old content or the new.
+
+    Also where another process, or one that was paused, replaces the same file: each writes a file of its own.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        write(temporary, data)
+        rename(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def rename(path: Path, to: Path) -> None:

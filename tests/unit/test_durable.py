@@ -1,6 +1,7 @@
 """What a later start relies on is on disk when it counts as written: the order of system calls, recorded."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,13 @@ def calls(monkeypatch):
     """The calls of the operating system that make files durable, in order, with names of files and directories."""
     made = []
 
+    def named(path):
+        return re.sub(r"\.[0-9a-f]{32}\.tmp$", ".tmp", Path(path).name)
+
     def recorded(name, call, paths):
         def record(*args, **kwargs):
             result = call(*args, **kwargs)
-            made.append((name, *(Path(path(argument)).name for path, argument in zip(paths, args, strict=False))))
+            made.append((name, *(named(path(argument)) for path, argument in zip(paths, args, strict=False))))
             return result
 
         monkeypatch.setattr(os, name, record)
@@ -51,6 +55,33 @@ def test_a_file_is_replaced_whole(tmp_path, calls):
     durable.replace(tmp_path / "x", b"1")
     assert calls == replaced("x", tmp_path.name)
     assert (tmp_path / "x").read_bytes() == b"1"
+
+
+def test_a_process_that_was_paused_while_it_replaced_a_file_harms_none(tmp_path, monkeypatch):
+    """I4: of two writers of one file, each has a file of its own until it renames it."""
+    write = durable.write
+
+    def paused(path, data):
+        write(path, data[:1])
+        monkeypatch.setattr(durable, "write", write)
+        durable.replace(tmp_path / "x", b"other")
+        write(path, data)
+
+    monkeypatch.setattr(durable, "write", paused)
+    durable.replace(tmp_path / "x", b"first")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("x", b"first")]
+
+
+def test_what_cannot_be_written_leaves_the_old_file_alone(tmp_path, monkeypatch):
+    durable.replace(tmp_path / "x", b"1")
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        durable.replace(tmp_path / "x", b"2")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("x", b"1")]
 
 
 def test_the_name_of_a_new_file_is_durable_and_later_lines_need_no_more_than_the_file(tmp_path, calls):

@@ -67,7 +67,8 @@ def test_what_is_gone_back_from_does_not_come_back_after_a_power_cut(tmp_path, m
     monkeypatch.setattr(os, "fsync", recorded)
     rewind.move_back(state, 2)
     name = state.path.name
-    assert calls == [".moving_back.tmp", name, "synced", "commits", "offsets", name]
+    assert calls[0].startswith(".moving_back.")
+    assert calls[1:] == [name, "synced", "commits", "offsets", name]
 
 
 def test_metadata_that_is_damaged_are_made_anew(tmp_path):
