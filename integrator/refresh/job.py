@@ -136,17 +136,27 @@ class _Refresh:
             with self._state.integrating(_WAIT_S):
                 self._hold_cycles()
                 run = self._begin()
-                self._send(run)
-                if run.online and run.moment is not None and self._options.truncate_record:
-                    # consumers start from an empty table; otherwise deletes before the moment would be lost
-                    self._state.mark_refreshed(dict.fromkeys(self._tables, run.moment))
-                rows = dict.fromkeys(self._tables, 0)
-                for part in self._slices:
-                    rows[part.table] += self._ledger.rows(part)
-                self._ledger.end()
+                try:
+                    rows = self._integrate(run)
+                except BaseException:
+                    if not any(map(self._ledger.completed, self._slices)):
+                        self._ledger.forget()
+                    raise
         finally:
             self._go_on(suspended, begun=run is not None)
         self._log.info("refreshed", rows=rows, moment=run.moment)
+        return rows
+
+    def _integrate(self, run: RefreshRun) -> dict[str, int]:
+        """Send what is not completed, and write down that the run is ended; return how many rows each table has."""
+        self._send(run)
+        if run.online and run.moment is not None and self._options.truncate_record:
+            # consumers start from an empty table; otherwise deletes before the moment would be lost
+            self._state.mark_refreshed(dict.fromkeys(self._tables, run.moment))
+        rows = dict.fromkeys(self._tables, 0)
+        for part in self._slices:
+            rows[part.table] += self._ledger.rows(part)
+        self._ledger.end()
         return rows
 
     def _hold_cycles(self) -> None:
@@ -160,8 +170,6 @@ class _Refresh:
 
     def _go_on(self, suspended: str | None, *, begun: bool) -> None:
         """Resume the daemon, unless somebody else suspended it or this run must be continued."""
-        if begun and not any(map(self._ledger.completed, self._slices)):
-            self._ledger.forget()
         unfinished = begun and self._ledger.unfinished() is not None
         if unfinished:
             self._log.warning("not finished: run it again; until then the channel stays suspended")
