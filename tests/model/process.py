@@ -179,7 +179,7 @@ class Process:
         retries = RetriedCycles(
             Restarts(_TRIES, state.last_slice), lambda: False, lambda *_: None, lambda: state.begin_turn(60.0)
         )
-        integrate = retries.around(one)
+        integrate, suspended = retries.around(one), state.path / "suspended"
         while True:
             with state.integrating(60.0):
                 state.begin_turn(60.0)
@@ -193,7 +193,8 @@ class Process:
                 return
             if self._scene.never_resumed:
                 raise EnvironmentFault("suspended")
-            self._world.wait("suspended", lambda: state.suspended is None or self._scene.never_resumed)
+            while state.suspended is not None and not self._scene.never_resumed:
+                self._world.wait("suspended", lambda: self._scene.never_resumed or not suspended.exists())
 
     def _next(self, state: State) -> int | None:
         """Return the cycle that Spark begins, or begins again; None where nothing more comes."""

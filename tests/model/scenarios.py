@@ -212,6 +212,7 @@ class _Schedule:
         self._scene.partitions = scenario.partitions
         self._scene.lost = choices.one((0, scenario.lost))
         self._sticky = choices.one((950, 700, 0))
+        self._happened = {"late"} if self._faults.late or self._faults.unanswered or self._scene.lost else set[str]()
         send = Send(exactly_once=scenario.exactly_once, producer={"bootstrap.servers": "memory"})
         topic = TransactionTopic(process.ENDED) if scenario.counts else None
         self._recipes = [replace(one, send=send, transactions=topic) for one in recipes()[: scenario.definitions]]
@@ -233,6 +234,9 @@ class _Schedule:
             if not complete:
                 broken.append("no directory comes to its end, whatever is advised")
             refused = [_kind(one.ended) for one in self._scene.processes if one.ended is not None]
+            refused += [_kind(one.error) for one in self._refreshing if one.error is not None]
+            if refused and self._happened <= {"refreshes"} and len(self._refreshing) < 2:
+                broken.append(f"refused without a fault: {refused}")
             return Outcome(broken, complete, refused, self.world.trace, self._choices.made)
         finally:
             self.world.end()
@@ -277,6 +281,7 @@ class _Schedule:
             return False
         name = self._choices.one(left)
         self._left[name] -= 1
+        self._happened.add(name)
         getattr(self, f"_{name}")()
         return True
 
@@ -333,6 +338,7 @@ class _Schedule:
                 process.ModelRefresh(self._scene, process_of, state, recipe).run()
             except IntegratorError as error:
                 self.world.note(f"the refresh ends: {type(error).__name__}")
+                raise
 
         self.world.note("a refresh starts")
         self._refreshing.append(self.world.spawn("refresh", process_of, Worker(), run))

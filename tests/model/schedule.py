@@ -67,6 +67,8 @@ class Actor:
     """Which try of a cycle it is of."""
     until: Callable[[], bool] | None = None
     """What it waits for, if it waits."""
+    sleeps: bool = False
+    """Whether it waits for time alone, which passes where nobody else can go on."""
 
     @property
     def lives(self) -> bool:
@@ -131,7 +133,13 @@ class World:
     def sleep(self, seconds: float) -> None:
         """Have others go on for some steps, in which so many seconds pass."""
         wakes, at = self.clock + seconds, self.steps + _STEPS_ASLEEP
-        self.wait("sleep", lambda: self.steps >= at)
+        actor = self.now
+        assert actor is not None
+        actor.sleeps = True
+        try:
+            self.wait("sleep", lambda: self.steps >= at)
+        finally:
+            actor.sleeps = False
         self.clock = max(self.clock, wakes)
 
     def note(self, text: str) -> None:
@@ -165,9 +173,10 @@ class World:
         return [actor for actor in self.actors if actor.lives]
 
     def ready(self) -> list[Actor]:
-        """Return those that can go on now; where all wait, all of them, for time passes."""
+        """Return those that can go on now; where all wait, those that sleep, for time passes."""
         living = self.living()
-        return [actor for actor in living if actor.until is None or actor.until()] or living
+        ready = [actor for actor in living if actor.until is None or actor.until()]
+        return ready or [actor for actor in living if actor.sleeps]
 
     def end(self) -> None:
         """End all actors."""
