@@ -32,6 +32,13 @@ class DatabaseLocation(SourceLocation):
         description="initial: the rows that tables have are sent before their changes. never: changes alone. only: the "
         "rows alone, once; nothing is made at the database, and its log is not read.",
     )
+    on_rewrite: Literal["read_again", "warn", "stop"] = Field(
+        "read_again",
+        description="Where the rows of a table become others, and the log has no change of them (a column is added "
+        "with a default, given another type or name; partitions are attached, detached or truncated; the publication "
+        "lacked the table for a while). read_again: after a truncate, the rows are read again. warn: it is logged, at "
+        "each start. stop: the channel stops.",
+    )
     spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
         1024 * 1024 * 1024,
         description="Nothing is read from the database while this many bytes of the spool are not sent yet. As many "

@@ -11,17 +11,18 @@ import contextlib
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from integrator.decode.encodings.pgoutput import Column, Relation, relation_of, split
-from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, DELETE, INSERT, RELATION, UPDATE
+from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, DELETE, INSERT, RELATION, TRUNCATE, UPDATE
 from integrator.errors import IntegratorError, SourceAway
 from integrator.sources.capture.frames import CHANGES, FRAMES, commit
 from integrator.sources.capture.frames import begin as begin_of
 from integrator.sources.capture.intake import OWN_PREFIX
+from integrator.sources.capture.record import Record
 from integrator.sources.capture.stream import SpoolTarget
 from integrator.sources.postgres.slot import Names, Slot
 from integrator.sources.postgres.stream import Stream
@@ -37,6 +38,7 @@ class Table:
 
     relation: Relation
     rows: dict[int, str] = field(default_factory=dict)
+    shape: dict[str, Any] = field(default_factory=lambda: {"file": 0})
 
     @property
     def name(self) -> str:
@@ -86,6 +88,12 @@ class Database:
         changes = tuple(self._one(table) for _ in range(1 + self._choices.below(2)))
         self.log.append(Committed(self.lsn, self.lsn + 8, changes))
         self.lsn += 16
+
+    def rewrite(self, table: Table) -> None:
+        """Have all rows become others, or go, as by ALTER TABLE: the log has nothing of it."""
+        self._changes += 1
+        table.shape = {"file": self._changes}
+        table.rows = {key: f"w{self._changes}" for key in table.rows if self._choices.below(2)}
 
     def _one(self, table: Table) -> tuple[int, bytes]:
         oid = table.relation.oid
@@ -225,7 +233,7 @@ class _Point:
 
     def __init__(self, server: Database) -> None:
         self._rows = {table.relation.oid: dict(table.rows) for table in server.tables}
-        self._tables, self.lsn = list(server.tables), server.lsn
+        self._tables, self.lsn = [replace(table) for table in server.tables], server.lsn
 
     def tables(self, names: set[str]) -> list[Table]:
         """Return tables by their names."""
@@ -286,6 +294,11 @@ class Published:
         """Return the tables that there are."""
         return list(self._server.tables)
 
+    def rewritten(self, record: Record) -> dict[str, str]:
+        """Return the tables whose rows became others since they were read."""
+        known, read = record.shapes, record.read
+        return {one.name: "" for one in self._server.tables if one.name in read and known[one.name] != one.shape}
+
     def left(self, _record: object) -> dict[str, int]:
         """Return none."""
         return {}
@@ -308,7 +321,7 @@ class Running:
 
     def run(self, server: Any, directory: Path, *, until_now: bool) -> None:
         """Capture as `Capture` does: once, or until the end is asked for."""
-        location = SimpleNamespace(snapshot="initial", spool_bytes=1 << 30)
+        location = SimpleNamespace(snapshot="initial", on_rewrite="read_again", spool_bytes=1 << 30)
 
         def into(spool: Spool) -> SpoolTarget:
             return SpoolTarget(spool, "slot", location.spool_bytes, str)
@@ -339,6 +352,10 @@ def faults_of(world: World, database: Database, left: dict[str, int]) -> Iterato
             left["tables"] -= 1
             database.make_table()
             yield f"table {len(database.tables)} is made"
+        elif left["rewrites"] and database.tables and choices.below(4) == 1:
+            left["rewrites"] -= 1
+            database.rewrite(choices.one(database.tables))
+            yield "the rows of a table become others"
         elif database.tables:
             database.change(choices.one(database.tables))
             yield "a transaction is committed"
@@ -371,6 +388,9 @@ class _Spooled:
             self._position, self.is_open = (lsn, number, 0), True
         elif kind == COMMIT:
             self.is_open = False
+        elif kind == TRUNCATE:
+            self._position = (*self._position[:2], self._position[2] + 1)
+            self.tables[self._names[int.from_bytes(message[6:10], "big")]] = {}
         elif kind in CHANGES or kind == COPY:
             for change in _changes(message):
                 self._position = (*self._position[:2], self._position[2] + 1)

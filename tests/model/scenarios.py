@@ -413,7 +413,10 @@ class _CaptureSchedule:
         self._choices = choices
         self.world = World(choices, _switched)
         self._database = capture.Database(choices, quiet=quiet)
-        self._left = {name: choices.below(most + 1) for name, most in (("kills", 3), ("restarts", 2), ("tables", 2))}
+        self._left = {
+            name: choices.below(most + 1)
+            for name, most in (("kills", 3), ("restarts", 2), ("tables", 2), ("rewrites", 2))
+        }
         self._left["changes"] = 2 + choices.below(6)
         self._processes: list[capture.Running] = []
 

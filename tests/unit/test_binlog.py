@@ -44,16 +44,27 @@ STATEMENTS = {
     "rename table t to u, o.v to o.w": Meaning(True, renamed=("d.t", "d.u", "o.v", "o.w")),
     "alter table t rename u": Meaning(True, renamed=("d.t", "d.u")),
     "alter table t rename to o.u": Meaning(True, renamed=("d.t", "o.u")),
-    "alter table t rename column a to b": Meaning(True),
+    "alter table t rename column a to b": Meaning(True, rewritten=("d.t",)),
+    "alter table t rename index a to b": Meaning(True),
     "alter table t add column c varchar(20) comment 'rename to x'": Meaning(True),
+    "alter table t add column c int default null": Meaning(True),
+    "alter table t add column c int default 7": Meaning(True, rewritten=("d.t",)),
+    "alter table t add (c int, e int not null)": Meaning(True, rewritten=("d.t",)),
+    "alter table t add c int as (k + 1)": Meaning(True, rewritten=("d.t",)),
+    "alter table t add index `default` (k), add primary key (k)": Meaning(True),
+    "alter table t alter column c set default 7": Meaning(True),
+    "alter table t drop column c, modify d bigint": Meaning(True, rewritten=("d.t",)),
+    "alter table t change c d int, rename to u": Meaning(True, renamed=("d.t", "d.u"), rewritten=("d.t",)),
+    "alter table t convert to character set utf8mb4": Meaning(True, rewritten=("d.t",)),
+    "alter table t engine=InnoDB": Meaning(True),
     "alter /*M!100000 online */ table t add c int": Meaning(True),
-    "alter table t truncate partition p0": Meaning(True, unlogged=("d.t",)),
-    "alter table t convert partition p0 to table u": Meaning(True, unlogged=("d.t",)),
-    "alter table t convert table u to partition p0 values less than (9)": Meaning(True, unlogged=("d.t", "d.u")),
-    "alter table t exchange partition p0 with table o.u": Meaning(True, unlogged=("d.t", "o.u")),
-    "alter ignore table t add unique (v)": Meaning(True, unlogged=("d.t",)),
-    "alter table t import tablespace": Meaning(True, unlogged=("d.t",)),
-    "alter table t discard partition p0 tablespace": Meaning(True, unlogged=("d.t",)),
+    "alter table t truncate partition p0": Meaning(True, rewritten=("d.t",)),
+    "alter table t convert partition p0 to table u": Meaning(True, rewritten=("d.t",)),
+    "alter table t convert table u to partition p0 values less than (9)": Meaning(True, rewritten=("d.t", "d.u")),
+    "alter table t exchange partition p0 with table o.u": Meaning(True, rewritten=("d.t", "o.u")),
+    "alter ignore table t add unique (v)": Meaning(True, rewritten=("d.t",)),
+    "alter table t import tablespace": Meaning(True, rewritten=("d.t",)),
+    "alter table t discard partition p0 tablespace": Meaning(True, rewritten=("d.t",)),
     "create or replace table t (k int)": Meaning(True, gone=("d.t",)),
     "create table t (k int)": Meaning(True),
     "create index i on t (k)": Meaning(True),
@@ -75,8 +86,8 @@ def test_names_are_in_lower_case_where_the_server_has_them_so():
 def test_names_are_in_double_quotes_where_a_client_has_them_so():
     modes = ANSI_QUOTES | NO_BACKSLASH_ESCAPES
     assert meaning_of('truncate "a""b"', "d", modes=modes) == Meaning(truncated=('d.a"b',))
-    assert meaning_of("alter table \"p\" comment '\\', truncate partition p0", "d", modes=modes).unlogged == ("d.p",)
-    assert meaning_of("alter table p comment '\\', truncate partition p0'", "d").unlogged == ()
+    assert meaning_of("alter table \"p\" comment '\\', truncate partition p0", "d", modes=modes).rewritten == ("d.p",)
+    assert meaning_of("alter table p comment '\\', truncate partition p0'", "d").rewritten == ()
 
 
 def test_what_hosted_servers_write_for_themselves_is_none_of_ours():

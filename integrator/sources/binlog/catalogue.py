@@ -6,6 +6,7 @@ import fnmatch
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from integrator.channel.databases import BinlogLocation
 from integrator.decode.encodings.pgoutput import Column, Relation
@@ -76,6 +77,11 @@ class Captured:
     def quoted(self) -> str:
         """Its name as SQL has it."""
         return f"{quoted(self.relation.schema)}.{quoted(self.relation.table)}"
+
+    @property
+    def shape(self) -> Mapping[str, Any]:
+        """Nothing: the log has each statement that makes its rows others."""
+        return {}
 
     @property
     def query(self) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Protocol
 
-from integrator.engine.pgoutput import TRUNCATE
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog import events
 from integrator.sources.binlog.events import Event
@@ -21,7 +19,7 @@ from integrator.sources.binlog.statements import (
 from integrator.sources.binlog.tables import Tables
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import LEFT, begin, commit
-from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.intake import TRUNCATED, Intake
 from integrator.sources.capture.record import ANEW
 
 _OF_TRANSACTIONS = frozenset(("begin", "savepoint", "release", "rollback", "xa", "create", "drop", ""))
@@ -33,7 +31,6 @@ _REFUSED = {
     events.PARTIAL: "changes have parts of JSON only: a client has set binlog_row_value_options",
 }
 _MICROS_TO_2000 = 946_684_800_000_000
-_TRUNCATED = struct.pack(">BIB", TRUNCATE, 1, 0)
 
 
 class Spooling(Protocol):
@@ -218,21 +215,15 @@ class Log:
         meaning = meaning_of(
             statement.text, statement.database, lower=self._tables.charsets.lower_names, modes=statement.modes
         )
-        named = (*meaning.truncated, *meaning.gone, *meaning.renamed, *meaning.dropped, *meaning.unlogged)
+        named = (*meaning.truncated, *meaning.gone, *meaning.renamed, *meaning.dropped, *meaning.rewritten)
         if any("\ufffd" in name and self._tables.may_have(name) for name in named):
             raise self._fault(event, f"{statement.text[:80]!r}: its client's character set is not read")
-        for name in filter(self._tables.has, meaning.unlogged):
-            raise self._fault(
-                event,
-                f"{statement.text[:80]!r}: rows of partitions are gone or came without events of their own, so that "
-                f"{name} cannot be followed",
-            )
         for name in meaning.truncated:  # a transaction of its own
             if (number := self._tables.announced(name)) is not None:
                 self._change()
-                self._intake.take(_TRUNCATED + number)
+                self._intake.take(TRUNCATED + number)
                 self._commit(event)
         if meaning.defines:
-            if self._tables.others(meaning):
+            if self._tables.others(meaning) or any(map(self._tables.has, meaning.rewritten)):
                 self._spooling.seal()
-            self._tables.follow(meaning, self._begun)
+            self._tables.follow(meaning, self._begun, " ".join(statement.text.split())[:80])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 _NONE = r"(?P<no>/\*M?!\d*|\*/|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|--(?=[\s\x00-\x1f]|\Z)[^\n]*|\#[^\n]*)"
 """Comments, and marks around what is for some servers alone."""
@@ -26,6 +26,12 @@ _OF_EXISTENCE = frozenset(("if", "exists", "not"))
 _BEFORE_TABLE = frozenset(("online", "ignore"))
 _OF_PARTITIONS = frozenset(("truncate", "drop", "exchange", "convert"))
 _OF_FILES = frozenset(("import", "discard"))
+_ADDED_BESIDE_COLUMNS = frozenset(
+    ("index", "key", "constraint", "primary", "unique", "fulltext", "spatial", "vector", "foreign", "check",
+     "partition", "period", "system")
+)  # fmt: skip
+_MADE = frozenset(("as", "auto_increment", "serial"))
+"""A column whose values are made by the server: by an expression, or as numbers."""
 _NOT_OF_THE_TABLE = frozenset(("column", "key", "index"))
 
 
@@ -35,7 +41,8 @@ class Meaning:
 
     defines: it may change what tables there are, or how they are defined. truncated: the tables that it empties,
     DATABASE.TABLE. gone: those that are dropped, and renamed: names that stand for other tables from here on. dropped:
-    databases. unlogged: tables whose rows change without events, as those of partitions.
+    databases. rewritten: tables whose rows become others without events: a column gets a default, another type or
+    name, or a partition's rows come or go.
     """
 
     defines: bool = False
@@ -43,7 +50,7 @@ class Meaning:
     gone: tuple[str, ...] = ()
     renamed: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
-    unlogged: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
 
 
 @lru_cache
@@ -138,22 +145,49 @@ def _altered(words: _Words) -> Meaning:
     if not words.take("table"):
         return Meaning(True)
     own, renamed = words.table(), list[str]()
-    unlogged = [own] if is_ignoring else []  # rows that do not fit a new key are gone
+    rewritten = [own] if is_ignoring or _has_other_values(words.left) else []  # IGNORE: those that do not fit a new key
     while words.left:
         word = words.left.pop(0).lower()
         if (word in _OF_PARTITIONS and words.take("partition")) or (
             word in _OF_FILES and (words.take("tablespace") or words.take("partition"))
         ):
-            unlogged.append(own)
+            rewritten.append(own)
         elif word == "convert" and words.take("table"):
-            unlogged += [own, words.table()]
-        elif unlogged and word == "with" and words.take("table"):
-            unlogged.append(words.table())
+            rewritten += [own, words.table()]
+        elif rewritten and word == "with" and words.take("table"):
+            rewritten.append(words.table())
         elif word == "rename" and words.left[:1] and words.left[0].lower() not in _NOT_OF_THE_TABLE:
             if not words.take("to"):
                 words.take("as")
             renamed = [own, words.table()]
-    return Meaning(True, renamed=tuple(renamed), unlogged=tuple(unlogged))
+    return Meaning(True, renamed=tuple(renamed), rewritten=tuple(dict.fromkeys(rewritten)))
+
+
+def _has_other_values(words: Sequence[str]) -> bool:
+    """Return whether what follows ALTER TABLE and a name gives columns of rows that are there another value or name.
+
+    MODIFY and CHANGE count whatever they change: which types convert without a change of values is not looked into.
+    """
+    parts, depth = [list[str]()], 0
+    for word in map(str.lower, words):
+        depth += (word == "(") - (word == ")")
+        if word == "," and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return any(_gives_values(part) for part in parts)
+
+
+def _gives_values(part: list[str]) -> bool:
+    match part[:2]:
+        case ["modify" | "change", *_] | ["rename", "column"] | ["convert", "to"]:
+            return True
+        case ["add", second] if second not in _ADDED_BESIDE_COLUMNS:
+            return any(
+                (word == "default" and after != "null") or (word == "not" and after == "null") or word in _MADE
+                for word, after in pairwise([*part, ""])
+            )
+    return False
 
 
 class _Words:

@@ -116,8 +116,7 @@ class Stream(SpoolingStream):
         known = Record(system, base, "") if record is None or record.creating else record
         points = SnapshotPoints(self._server, self._location, known.numbers, self._log)
         points.until_named, points.waits = waits, self._until_now
-        are_wanted = self._location.snapshot != "never"
-        rows = self._rows = FirstRows(points, known, self._spool.path, self._intake, self._log, are_wanted=are_wanted)
+        rows = self._rows = FirstRows(points, known, self._spool.path, self._intake, self._log, self._location)
         tables = self._of_tables = Tables(session, self._location, rows, self._intake, self._log)
         self._of_server_log = Log(self._server.shown, self, self._intake, rows, tables)
         if known.creating:
@@ -128,7 +127,7 @@ class Stream(SpoolingStream):
         self._server_log.log_of = known.log
         if self._intake.is_open:
             tables.replayed = set(known.numbers)
-        self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
+        self._intake.read = {one.to_bytes(4, "big") for one in known.read.values()}
         tables.find(self._server_log.least)
 
     def _dumped(self, session: Session) -> Packets:
@@ -158,14 +157,14 @@ class Stream(SpoolingStream):
             for packet in read:
                 self._server_log.take(self._event(packet))
             self.seal_where_due()
+            if self._tables.is_due and not self._intake.is_open:
+                self._tables.find_again(self._server_log.least)
             self._rest(now)
             if self._until_now and self._is_done():
                 return
             if not self._until_now and self._spool.waiting_bytes > self._spool_bytes:
                 self._wait_for_room()
                 heard = time.monotonic()
-            if self._tables.is_due and not self._intake.is_open:
-                self._tables.find_again(self._server_log.least)
 
     def _event(self, packet: bytes) -> Event:
         if packet[:1] == b"\xff" and int.from_bytes(packet[1:3], "little") == _FATAL:

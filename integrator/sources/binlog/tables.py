@@ -146,25 +146,25 @@ class Tables:
             return None
         return Rows(own, oid, self._rows.record.types.get(own.name, {}), self.charsets)
 
-    def follow(self, meaning: Meaning, place: int) -> None:
+    def follow(self, meaning: Meaning, place: int, text: str) -> None:
         """Follow a statement that defines tables. What was read before it is to be durable.
 
         place: where it begins; one that comes again was followed. Tables of names that stand for others are new ones.
+        Raises EnvironmentFault where the channel is to stop at what the statement does to rows.
         """
         self._is_stale = True
         for kept in (self._maps, self._named, self._reported):
             kept.clear()
         record, others = self._rows.record, self.others(meaning)
         record.types.clear()  # the catalogue of now has those of after the statement
-        if not others or place <= record.followed:
+        rewritten = [name for name in meaning.rewritten if self.has(name) and name not in others]
+        if not (others or rewritten) or place <= record.followed:
             return
-        if any(self._rows.is_due(record.numbers[name]) for name in others):
+        if any(self._rows.is_due(record.numbers[name]) for name in (*others, *rewritten)):
             self._rows.close()
+        self._rows.note_rewritten(dict.fromkeys(rewritten, text))
         self._number(others)
         record.followed = place
-        for name in set(meaning.renamed) & set(others):  # its rows are with consumers, as far as they are the same
-            record.begun[name] = record.numbers[name]
-            self._intake.read.add(record.numbers[name].to_bytes(4, "big"))
         self._rows.write()
 
     def others(self, meaning: Meaning) -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from integrator.channel.databases import DatabaseLocation
 from integrator.decode.encodings.pgoutput import Relation
-from integrator.errors import SourceAway
+from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.record import Record
@@ -26,6 +27,10 @@ class Captured(Protocol):
     @property
     def relation(self) -> Relation:
         """Its number, names and columns."""
+
+    @property
+    def shape(self) -> Mapping[str, Any]:
+        """What tells, as JSON, whether its rows became others without a change in the log; nothing where that does."""
 
 
 class Point(Protocol):
@@ -77,11 +82,13 @@ class FirstRows:
     """Which tables' rows are due, and at which place; `record` has those that were read, and is kept with the spool."""
 
     def __init__(
-        self, points: Points, record: Record, spool: Path, intake: Intake, log: Any, *, are_wanted: bool
+        self, points: Points, record: Record, spool: Path, intake: Intake, log: Any, location: DatabaseLocation
     ) -> None:
-        """Take the record of a capture. are_wanted: whether rows are read at all, beside changes."""
+        """Take the record of a capture."""
         self.record = record
-        self._points, self._spool, self._intake, self._log, self._are_wanted = points, spool, intake, log, are_wanted
+        self._points, self._spool, self._intake, self._log = points, spool, intake, log
+        self._are_wanted, self._on_rewrite = location.snapshot != "never", location.on_rewrite
+        self._warned = set[tuple[str, str]]()
         (spool / FILE).unlink(missing_ok=True)  # of a process that was killed
         self._point: Point | None = None
         self._due: list[Captured] = []
@@ -112,7 +119,7 @@ class FirstRows:
         record.write(self._spool)
         if not self._are_wanted:
             self.note_read(tables)
-        self._due = list(point.tables({one.name for one in due(tables, record.read)}))
+        self._due = list(point.tables({one.name for one in due(tables, record)}))
         self._log.info("capture begins", position=self._points.shown(point.lsn))
         return point.lsn
 
@@ -122,7 +129,7 @@ class FirstRows:
         Return False where that is to be tried again at once: the place must not be before `least`, up to where the log
         was read. Where no place can be had without waiting, they are due another time.
         """
-        new = due(tables, self.record.read)
+        new = due(tables, self.record)
         if not new or self._point is not None:
             return True
         if not self._are_wanted:
@@ -142,37 +149,73 @@ class FirstRows:
         if point.lsn < least:
             point.close()
             return False
-        self._log.info("tables are new", tables=names)
+        again = sorted(set(names) & set(self.record.sent))
+        if len(again) < len(names):
+            self._log.info("tables are new", tables=sorted(set(names) - set(again)))
+        if again:
+            self._log.info("the rows of tables are read again, after a truncate", tables=again)
         self._point = point
         self._due = list(point.tables({one.name for one in new}))
         return True
 
     def note_read(self, tables: Sequence[Captured]) -> None:
-        """Record that the rows of tables were read, or are not wanted: changes from now on are."""
-        self.record.read |= {one.name: one.relation.oid for one in tables}
-        self.record.write(self._spool)
+        """Record that the rows of tables were read, or are not wanted: changes from now on are.
+
+        A table that had another name has this one alone: should it have the other one again, its rows are read again.
+        """
+        record, names = self.record, {one.relation.oid: one.name for one in tables}
+        read = {name: oid for name, oid in record.read.items() if names.get(oid, name) == name}
+        record.read = read | {name: oid for oid, name in names.items()}
+        record.again = [name for name in record.again if name not in names.values()]
+        record.shapes |= {one.name: dict(one.shape) for one in tables if one.shape}
+        record.write(self._spool)
         self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
+
+    def note_rewritten(self, reasons: Mapping[str, str]) -> None:
+        """Do what the location says with tables whose rows became others, and the log has no change of them.
+
+        reasons: why, by their names. Raises EnvironmentFault where the channel is to stop.
+        """
+        record, on_rewrite = self.record, self._on_rewrite if self._are_wanted else "warn"
+        news = {name: why for name, why in reasons.items() if name not in record.again}
+        if news and on_rewrite == "stop":
+            told = "; ".join(f"table {name}: {why}" for name, why in news.items())
+            raise EnvironmentFault(
+                f"{told}; the log has no change of these rows, so that topics have others than tables. To have them "
+                "read again, after a truncate: on_rewrite: read_again"
+            )
+        if on_rewrite == "warn":
+            for name, why in sorted(news.items() - self._warned):
+                self._log.warning(
+                    "the topic of a table has other rows than it: the log has no change of them",
+                    table=name,
+                    why=why,
+                    remedy="to have its rows read again, after a truncate: on_rewrite: read_again",
+                )
+            self._warned.update(news.items())
+        elif news:
+            for name, why in news.items():
+                self._log.warning("the log has no change of a table's rows: they are read again", table=name, why=why)
+            record.again = sorted({*record.again, *news})
+            record.write(self._spool)
 
     def forget(self, oids: set[int]) -> None:
         """Record that tables are not captured any more: should they be again, their rows are read."""
         record = self.record
-        for of in (record.read, record.begun):
-            for name in [name for name, oid in of.items() if oid in oids]:
-                del of[name]
+        record.read = {name: oid for name, oid in record.read.items() if oid not in oids}
         record.write(self._spool)
         self._intake.read -= {oid.to_bytes(4, "big") for oid in oids}
 
     def _note_begun(self, table: Captured, lsn: int) -> int:
-        """Record that rows of a table are there: where it is broken off, all of its changes follow them.
+        """Record that rows of a table may be there: a truncate is before those that are read next, if it is broken off.
 
-        Else those of its rows that are deleted before it is read again would stay with consumers. Return which table it
-        is of those that were read at this position: a quiet server's log has one for many rounds, and positions ascend.
+        Return which table it is of those that were read at this position: a quiet server's log has one for many rounds,
+        and positions ascend.
         """
         record = self.record
-        record.begun[table.name] = table.relation.oid
+        record.sent = sorted({*record.sent, table.name})
         record.copied_at, record.copies = lsn, record.copies + 1 if record.copied_at == lsn else 1
         record.write(self._spool)
-        self._intake.read.add(table.relation.oid.to_bytes(4, "big"))
         return record.copies
 
     def copy(self, taken: Callable[[], None], seal: Callable[[], None]) -> None:
@@ -186,7 +229,10 @@ class FirstRows:
         lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
         for left, table in zip(reversed(range(len(self._due))), self._due, strict=True):
             relation = table.relation
+            is_anew = table.name in self.record.sent
             self._intake.begin_rows(relation, lsn, micros, self._note_begun(table, lsn))
+            if is_anew:
+                self._intake.begin_anew(relation)
             progress = Progress(self._spool, self._log, table.name, point.estimate(table), left)
 
             def take(rows: bytes, many: int, relation: Relation = relation, progress: Progress = progress) -> None:
@@ -208,6 +254,6 @@ class FirstRows:
         self._point, self._due = None, []
 
 
-def due(tables: Sequence[Captured], read: dict[str, int]) -> list[Captured]:
-    """Return the tables whose rows were not read yet: one that was created again is another one."""
-    return [one for one in tables if read.get(one.name) != one.relation.oid]
+def due(tables: Sequence[Captured], record: Record) -> list[Captured]:
+    """Return the tables whose rows were not read yet, or are to be again: one that was created again is another."""
+    return [one for one in tables if record.read.get(one.name) != one.relation.oid or one.name in record.again]

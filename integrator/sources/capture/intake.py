@@ -15,6 +15,8 @@ from integrator.sources.spool import Writer
 OWN_PREFIX = "integrator"
 """Of logical messages that are written to know how far the log is now."""
 _OWN_MESSAGE, _PREFIX_AT = OWN_PREFIX.encode() + b"\0", 10
+TRUNCATED = bytes([TRUNCATE]) + (1).to_bytes(4, "big") + b"\0"
+"""A TRUNCATE of the one table whose number follows."""
 _ALL = 1 << 62
 """Skips all changes of a transaction."""
 
@@ -42,6 +44,11 @@ class Intake:
     def is_open(self) -> bool:
         """Whether the end of the last transaction is not there."""
         return bool(self._begun)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the changes that come now are durable, and come again."""
+        return self._skipped > 0
 
     @property
     def size(self) -> int:
@@ -127,6 +134,13 @@ class Intake:
         self._know(relation.message())
         self.lsn, self.changes, self._begun = lsn, 0, begin(lsn, micros, number)
         self._segment.add(self._begun)
+
+    def begin_anew(self, relation: Relation) -> None:
+        """Write a TRUNCATE: the rows of a table that follow are all that it has, and consumers have others."""
+        self.changes += 1
+        number = relation.oid.to_bytes(4, "big")
+        self._segment.announce(number)
+        self._segment.add(TRUNCATED + number)
 
     def take_rows(self, relation: Relation, rows: bytes) -> None:
         """Write whole rows of COPY."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from integrator import durable
 from integrator.errors import EnvironmentFault
@@ -22,11 +23,13 @@ class Record:
 
     creating: the slot, or the place to begin at, is not there for certain. confirmed: the highest position that may
     have been confirmed to the server, or below which nothing is ours. read: the tables whose rows were read, or are not
-    wanted, with their oids. begun: those of which rows are there, if not all. log: the file of MariaDB's log that
+    wanted, with their oids. log: the file of MariaDB's log that
     `confirmed` is in. numbers: the oids of tables where the database gives none. followed: the position of the last
     statement that was followed. timeline: of PostgreSQL's log; 0 where it is not known. types: of MariaDB's tables the
     columns that its log has as BINARY, with their types, until the log has a statement that may change them. copied_at,
     copies: the position of the rows that were read last, and how many tables were begun to be read at it.
+    sent: tables of which rows were read, if not all: a truncate is before the next ones. again: those whose rows are to
+    be read again. shapes: what tells whether the rows of a table became others without a change in the log.
     """
 
     system: str
@@ -35,7 +38,6 @@ class Record:
     creating: bool = True
     confirmed: int = 0
     read: dict[str, int] = field(default_factory=dict)
-    begun: dict[str, int] = field(default_factory=dict)
     log: str = ""
     numbers: dict[str, int] = field(default_factory=dict)
     followed: int = 0
@@ -43,6 +45,9 @@ class Record:
     types: dict[str, dict[str, str]] = field(default_factory=dict)
     copied_at: int = 0
     copies: int = 0
+    sent: list[str] = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
+    shapes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""

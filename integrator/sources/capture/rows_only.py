@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
+from integrator.channel.databases import DatabaseLocation
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import Captured, FirstRows, Points
@@ -16,6 +17,9 @@ from integrator.sources.spool import Spool
 
 
 class _Captures(Protocol):
+    @property
+    def location(self) -> DatabaseLocation: ...
+
     @property
     def server(self) -> NamedServer: ...
 
@@ -60,5 +64,5 @@ class RowsOnly(SpoolingStream, Generic[Captures]):
 
     def _begin(self, points: Points, record: Record) -> FirstRows:
         """Return the rows that are due, at places that `points` makes."""
-        rows = self._rows = FirstRows(points, record, self._spool.path, self._intake, self._log, are_wanted=True)
+        rows = self._rows = FirstRows(points, record, self._spool.path, self._intake, self._log, self._at.location)
         return rows

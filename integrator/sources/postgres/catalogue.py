@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import Column, Relation
@@ -78,12 +78,13 @@ class Captured:
     """A table that is captured.
 
     whole: whether its rows are in partitions, which a query of it reads, too. partitioned: whether it has partitions,
-    or is one.
+    or is one. shape: see `rewrites`.
     """
 
     relation: Relation
     whole: bool
     partitioned: bool
+    shape: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from integrator.channel.databases import PostgresLocation
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, IntegratorError
 from integrator.sources.capture.record import ANEW
 from integrator.sources.postgres.catalogue import Captured
 from integrator.sources.postgres.server import LockedFault, Session, quoted
@@ -14,6 +14,7 @@ from integrator.sources.postgres.slot import Names, version_of
 _ROOT_FROM = 130000
 """The server's version that publishes partitions as their root."""
 _LOCKED_MS = 1000
+_REMEDY = "to have their rows read again, after a truncate: on_rewrite: read_again; or"
 
 
 def publish(
@@ -22,14 +23,16 @@ def publish(
     tables: Sequence[Captured],
     location: PostgresLocation,
     is_captured: Callable[[Captured], bool],
-) -> list[Captured]:
-    """Create the publication, or add tables that it lacks; return those that it has then: others are locked.
+) -> tuple[list[Captured], dict[str, IntegratorError]]:
+    """Create the publication, or add tables that it lacks; return those that it has then, and why it lacks others.
 
-    is_captured: returns whether the changes of a table were captured before. Raises EnvironmentFault where it lacks one
-    of those, for its changes since then are lost; and where our user may not, with the statement that others
-    must run.
+    Those are locked, or our user may not add them: the reason has the statement that others must run. is_captured:
+    returns whether the changes of a table were captured before. Those since it is lacking are lost: its rows are read
+    again. Raises EnvironmentFault where the location has that they are not, where our user may not create it, and where
+    it can have no table at all.
     """
     has_root = version_of(session) >= _ROOT_FROM
+    are_read_again = location.on_rewrite == "read_again" and location.snapshot != "never"
     found = session.rows(
         "select puballtables, pubinsert and pubupdate and pubdelete and coalesce((to_jsonb(p)->>'pubtruncate')::bool, "
         "true), (to_jsonb(p)->>'pubviaroot')::bool, coalesce(to_jsonb(p)->>'pubgencols', 'n') <> 'n' "
@@ -37,14 +40,14 @@ def publish(
         [names.publication],
     )
     if not found:
-        if gone := [one for one in tables if is_captured(one)]:
-            raise EnvironmentFault(f"the publication {names.publication} is gone: {_lost(gone)}; {ANEW}")
+        if not are_read_again and (gone := [one for one in tables if is_captured(one)]):
+            raise EnvironmentFault(f"the publication {names.publication} is gone: {_lost(gone)}; {_REMEDY}, {ANEW}")
         if not tables:
-            return []
+            return [], {}
         by = f" with ({_via_root(location)})" if has_root else ""
         listed = ", ".join(one.only for one in tables)
         _run(session, f"create publication {quoted(names.publication)} for table {listed}{by}", names)
-        return [*tables]
+        return [*tables], {}
     [(has_all_tables, has_all_changes, via_root, has_generated)] = found
     if has_generated:
         raise EnvironmentFault(
@@ -64,7 +67,7 @@ def publish(
             f"set ({_via_root(location)})"
         )
     if has_all_tables:
-        return [*tables]
+        return [*tables], {}
     _check_whole(session, names, tables)
     there = {
         (schema, name)
@@ -76,37 +79,40 @@ def publish(
         )
     }
     lacking = [one for one in tables if (one.relation.schema, one.relation.table) not in there]
-    if gone := [one for one in lacking if is_captured(one)]:
+    if not are_read_again and (gone := [one for one in lacking if is_captured(one)]):
         added = ", ".join(one.only for one in gone)
         raise EnvironmentFault(
             f"the publication {names.publication} lacks tables that were captured: {_lost(gone)}; "
-            f"{ANEW}; or, to go on without those changes, have the owner of the tables run: alter publication "
-            f"{quoted(names.publication)} add table {added}"
+            f"{_REMEDY}, {ANEW}; or, to go on without those changes, have the owner of the tables run: alter "
+            f"publication {quoted(names.publication)} add table {added}"
         )
-    locked = _add(session, names, lacking)
-    return [one for one in tables if one not in locked]
+    left = _add(session, names, lacking)
+    faults = [one for one in left.values() if isinstance(one, EnvironmentFault)]
+    if faults and len(faults) == len(tables):
+        raise faults[0]
+    return [one for one in tables if one.name not in left], left
 
 
 def _lost(tables: Sequence[Captured]) -> str:
     return f"changes of {', '.join(one.name for one in tables)} since then are not sent by the server"
 
 
-def _add(session: Session, names: Names, tables: Sequence[Captured]) -> list[Captured]:
-    """Add tables; return those that others have locked, for long: no changes are read while a lock is waited for."""
+def _add(session: Session, names: Names, tables: Sequence[Captured]) -> dict[str, IntegratorError]:
+    """Add tables; return why others were not: no changes are read while a lock is waited for."""
     if not tables:
-        return []
+        return {}
     add = f"alter publication {quoted(names.publication)} add table "
     session.run(f"set lock_timeout = {_LOCKED_MS}")
     try:
         try:
             _run(session, add + ", ".join(one.only for one in tables), names)
-        except LockedFault:
+        except (LockedFault, EnvironmentFault) as fault:
             if len(tables) == 1:
-                return [*tables]
-            return [one for one in tables if _add(session, names, [one])]
+                return {tables[0].name: fault}
+            return {name: why for one in tables for name, why in _add(session, names, [one]).items()}
     finally:
         session.run("set lock_timeout = 0")
-    return []
+    return {}
 
 
 def _check_whole(session: Session, names: Names, tables: Sequence[Captured]) -> None:

@@ -56,6 +56,10 @@ class LockedFault(SourceAway):
     """A lock that others have was not had in time."""
 
 
+class MissingFault(EnvironmentFault):
+    """What is asked for by its name is not there."""
+
+
 class Server:
     """A database at a server, by its address. Nothing is asked before a session is opened."""
 
@@ -91,6 +95,8 @@ class Server:
             yield
         except psycopg2.errors.LockNotAvailable as error:
             raise LockedFault(f"{self.shown}: {_text(error)}") from None
+        except psycopg2.errors.UndefinedObject as error:
+            raise MissingFault(f"{self.shown}: {_text(error)}") from None
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
             raise SourceAway(f"{self.shown}: {_text(error)}") from None
         except psycopg2.Error as error:

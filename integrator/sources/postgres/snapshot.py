@@ -16,6 +16,7 @@ import structlog
 from integrator.channel.databases import PostgresLocation
 from integrator.sources.capture.first_rows import NotYet
 from integrator.sources.postgres.catalogue import Captured, found
+from integrator.sources.postgres.rewrites import with_shapes
 from integrator.sources.postgres.server import END, Server, Session, lsn_of, lsn_text, quoted
 from integrator.sources.postgres.slot import Names
 from integrator.tables.postgres_catalogue import literal
@@ -30,12 +31,14 @@ _ALIVE_S = 1.0
 class Point:
     """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
 
-    def __init__(self, lsn: int, session: Session, location: PostgresLocation) -> None:
-        self.lsn, self._session, self._location = lsn, session, location
+    def __init__(self, lsn: int, session: Session, location: PostgresLocation, publication: str = "") -> None:
+        """publication: that by which changes follow; nothing where none do."""
+        self.lsn, self._session, self._location, self._publication = lsn, session, location, publication
 
     def tables(self, names: set[str]) -> list[Captured]:
         """Return the tables of these names as they are at the place: columns may have come since they were found."""
-        return [one for one in found(self._session, self._location).tables if one.name in names]
+        tables = [one for one in found(self._session, self._location).tables if one.name in names]
+        return with_shapes(self._session, tables, self._publication) if self._publication else tables
 
     def copy(self, table: Captured, take: Callable[[bytes, int], None]) -> None:
         """Read a table; `take` gets whole rows, about a megabyte each time, and how many."""
@@ -67,7 +70,7 @@ class SlotPoints:
         self, server: Server, location: PostgresLocation, names: Names, alive: Callable[[], None], *, waits: bool
     ) -> None:
         self._server, self._location, self._slot, self._failover = server, location, names.slot, names.failover
-        self._waits, self._alive, self._later_s = waits, alive, _LATER_S
+        self._waits, self._alive, self._later_s, self._publication = waits, alive, _LATER_S, names.publication
 
     def first(self) -> Point:
         """Create the slot; return its place. Raises SourceAway, EnvironmentFault."""
@@ -104,7 +107,7 @@ class SlotPoints:
                     raise NotYet(f"some were open for {most_s:.0f} s", _REST * most_s) from None
                 _, lsn, snapshot, _ = cursor.fetchone()
             session = _reading(self._server, f"set transaction snapshot {literal(snapshot)}")
-            return Point(lsn_of(lsn), session, self._location)
+            return Point(lsn_of(lsn), session, self._location, self._publication)
         finally:
             connection.close()  # the slot stays, if it is not temporary; the snapshot is the session's now
 

@@ -20,14 +20,14 @@ from integrator.sources.capture import record as records
 from integrator.sources.capture.definitions import is_wanted
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.intake import OWN_PREFIX
-from integrator.sources.capture.record import Record
+from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.rows_only import RowsOnly
 from integrator.sources.capture.stream import SpoolingStream, SpoolTarget
 from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.identity import identity, timeline
-from integrator.sources.postgres.server import Server, Session, lsn_text, quoted
+from integrator.sources.postgres.server import MissingFault, Server, Session, lsn_text, quoted
 from integrator.sources.postgres.slot import (
     Names,
     check_slot,
@@ -101,6 +101,11 @@ class Stream(SpoolingStream):
                         )
                         self._capture.failure = None
                         self._receive(connection, self._answers)
+                except MissingFault as fault:  # from PostgreSQL 18 on it is passed over
+                    raise EnvironmentFault(
+                        f"{fault}: it was not there when changes were made that the log has, so that the server sends "
+                        f"neither them nor any after them; {ANEW}"
+                    ) from None
                 finally:
                     if self._answers is not None:
                         self._answers.note_sent()
@@ -140,7 +145,7 @@ class Stream(SpoolingStream):
         check_slot(slot, record, names, self._confirmed)
         if names.failover and slot is not None and not slot.failover:
             self._server.replicate(f"ALTER_REPLICATION_SLOT {quoted(names.slot)} (FAILOVER)")
-        published = self._published = PublishedTables(session, self._location, names, self._log)
+        published = self._published = PublishedTables(session, self._location, names, self._log, self._spool.path)
         tables = published.look(record)
         known = record if record is not None and slot is not None else Record(system, database, names.slot)
         known.timeline = now
@@ -150,15 +155,16 @@ class Stream(SpoolingStream):
             self._spool.path,
             self._intake,
             self._log,
-            are_wanted=self._location.snapshot != "never",
+            self._location,
         )
         if slot is None:
             self._confirmed = rows.begin_with(tables)
             self.copy()
         else:
-            self._intake.read = {one.to_bytes(4, "big") for one in (*known.read.values(), *known.begun.values())}
+            self._intake.read = {one.to_bytes(4, "big") for one in known.read.values()}
             rows.write()  # the timeline, too
             self._leave(published.left(known))
+            rows.note_rewritten(published.rewritten(known))
             rows.look_for(tables)
         if self._until_now:
             [(now,)] = session.rows("select pg_logical_emit_message(true, %s, '') - '0/0'", [OWN_PREFIX])
@@ -212,10 +218,20 @@ class Stream(SpoolingStream):
             self.copy()
 
     def _look_at_table(self, relation: Relation) -> None:
-        """Look for a table that is new; leave one that has a name that is not meant; log one that is not captured."""
+        """Look for a table that is new; leave one that has a name that is not meant; log one that is not captured.
+
+        Changes of a table that had another name are of that one: where it is called as before again, it lacks them.
+        """
         if self._is_read(relation):
             if not is_wanted(relation.full_name, self._location):
                 self._leave({relation.full_name: relation.oid})
+            elif not self._intake.is_repeated:
+                read = self._first_rows.record.read
+                names = [name for name, oid in read.items() if oid == relation.oid]
+                if relation.full_name not in names:
+                    why = f"it was called {relation.full_name} while rows changed"
+                    self._first_rows.note_rewritten(dict.fromkeys(names, why))
+                    self._look_for_tables()
         elif not self._tables.has_partition(relation.oid):
             self._look_for_tables()
             is_due = self._is_read(relation) or self._first_rows.is_due(relation.oid)
@@ -229,6 +245,7 @@ class Stream(SpoolingStream):
         record = self._first_rows.record
         tables = self._tables.look(record)
         self._leave(self._tables.left(record))
+        self._first_rows.note_rewritten(self._tables.rewritten(record))
         self._first_rows.look_for(tables)
 
     def _leave(self, tables: Mapping[str, int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from integrator.channel.databases import PostgresLocation
@@ -10,6 +11,7 @@ from integrator.sources.capture.definitions import is_wanted
 from integrator.sources.capture.record import Record
 from integrator.sources.postgres.catalogue import Captured, Found, found
 from integrator.sources.postgres.publication import publish
+from integrator.sources.postgres.rewrites import reason, with_shapes
 from integrator.sources.postgres.server import Session
 from integrator.sources.postgres.slot import Names
 
@@ -17,32 +19,53 @@ from integrator.sources.postgres.slot import Names
 class PublishedTables:
     """The tables that a location is for: those that are new are added to the publication."""
 
-    def __init__(self, session: Session, location: PostgresLocation, names: Names, log: Any) -> None:
-        self._session, self._location, self._names, self._log = session, location, names, log
+    def __init__(self, session: Session, location: PostgresLocation, names: Names, log: Any, spool: Path) -> None:
+        self._session, self._location, self._names, self._log, self._spool = session, location, names, log, spool
+        self._lacking = set[str]()
         self._found = Found(())
+        self._there: Sequence[Captured] = ()
 
     def look(self, record: Record | None) -> Sequence[Captured]:
         """Return the tables that the publication has now. Raises IntegratorError. record: of what was captured."""
         self._found = found(self._session, self._location)
 
         def is_captured(one: Captured) -> bool:
-            known = record and (record.read.get(one.name), record.begun.get(one.name))
-            return bool(known and one.relation.oid in known)
+            return record is not None and record.read.get(one.name) == one.relation.oid
 
-        there = publish(self._session, self._names, self._found.tables, self._location, is_captured)
-        if locked := [one.name for one in self._found.tables if one not in there]:
-            self._log.warning("tables are new, and locked: they are added later", tables=locked)
-        return there
+        there, why = publish(self._session, self._names, self._found.tables, self._location, is_captured)
+        for name in why.keys() - self._lacking:
+            self._log.warning("a table is not published yet: it is tried again", table=name, why=str(why[name]))
+        self._lacking = set(why)
+        self._there = with_shapes(self._session, there, self._names.publication)
+        return self._there
+
+    def rewritten(self, record: Record) -> dict[str, str]:
+        """Return of which tables that were found the rows became others without a change in the log, and why.
+
+        The shapes of others are noted. Raises IntegratorError.
+        """
+        reasons, shapes = dict[str, str](), dict[str, dict[str, Any]]()
+        for one in self._there:
+            before = record.shapes.get(one.name)
+            if record.read.get(one.name) != one.relation.oid or before == one.shape:
+                continue
+            if before and (why := reason(self._session, before, one.shape)):
+                reasons[one.name] = why
+            else:
+                shapes[one.name] = dict(one.shape)
+        if shapes:
+            record.shapes |= shapes
+            record.write(self._spool)
+        return reasons
 
     def left(self, record: Record) -> dict[str, int]:
         """Return the tables that were captured, and are not to be any more, with their oids.
 
         They are excluded, or unlogged: then changes are in no log.
         """
-        there = {**record.begun, **record.read}
         return {
             name: oid
-            for name, oid in there.items()
+            for name, oid in record.read.items()
             if name in self._found.unlogged or not is_wanted(name, self._location)
         }
 

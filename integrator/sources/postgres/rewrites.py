@@ -1,0 +1,135 @@
+"""Whether the rows of a table became others, and the log has no change of them: by what the catalogue says of it.
+
+PostgreSQL logs no row for ADD COLUMN with a default, for another type or name of a column or of what its type has, nor
+for partitions that are attached, detached or truncated; and what a publication lacked is not sent. The shape of a table
+is what such statements change: the oid and the transaction (xmin) of the rows of the catalogue that they write, and the
+files that tables are in. It is kept with the capture, and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from integrator.sources.postgres.catalogue import Captured
+from integrator.sources.postgres.server import Session
+from integrator.sources.postgres.slot import version_of
+
+_SHAPES = """
+with recursive member(root, oid, attached) as (
+  select c.oid, c.oid, '' from pg_class c where c.oid = any(%s)
+  union all
+  select m.root, h.inhrelid, h.xmin::text from member m join pg_inherits h on h.inhparent = m.oid
+  join pg_class c on c.oid = h.inhrelid where c.relispartition),
+attribute(root, number, name, type, modifier, written, missing) as (
+  select a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.xmin::text, exists (
+    select from member m join pg_attribute p on p.attrelid = m.oid
+    where m.root = a.attrelid and p.attname = a.attname and to_jsonb(p)->>'atthasmissing' = 'true')
+  from pg_attribute a where a.attrelid = any(%s) and a.attnum > 0 and not a.attisdropped),
+used(root, oid) as (
+  select root, type from attribute
+  union
+  select u.root, inner_type.oid from used u join pg_type t on t.oid = u.oid cross join lateral (
+    select t.typelem where t.typelem <> 0 union all select t.typbasetype where t.typbasetype <> 0
+    union all select a.atttypid from pg_attribute a
+    where a.attrelid = t.typrelid and t.typtype = 'c' and a.attnum > 0 and not a.attisdropped) as inner_type(oid)),
+part(root, name, value) as (
+  select u.root, 'label ' || e.oid, to_json(e.enumlabel) from used u join pg_enum e on e.enumtypid = u.oid
+  union all
+  select u.root, 'attribute ' || t.oid || '.' || a.attnum, json_build_array(a.attname, a.atttypid::bigint)
+  from used u join pg_type t on t.oid = u.oid and t.typtype = 'c'
+  join pg_attribute a on a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped)
+select c.oid::bigint, json_build_object(
+  'publication', (select json_build_array(p.oid::bigint, p.xmin::text,
+      (select json_agg(json_build_array(r.oid::bigint, r.xmin::text) order by r.oid)
+       from pg_publication_rel r where r.prpubid = p.oid and r.prrelid = c.oid), {schemas})
+    from pg_publication p where p.pubname = %s),
+  'members', (select json_object_agg(m.oid, json_build_array(m.attached, p.relkind,
+      coalesce(pg_relation_filenode(m.oid), 0)::bigint, m.oid::regclass::text))
+    from member m join pg_class p on p.oid = m.oid where m.root = c.oid),
+  'columns', (select json_object_agg(a.number, json_build_array(a.name, a.type::bigint, a.modifier, a.written,
+      a.missing)) from attribute a where a.root = c.oid),
+  'types', (select json_object_agg(p.name, p.value) from part p where p.root = c.oid))
+from pg_class c where c.oid = any(%s)
+"""
+_SCHEMAS = (
+    "(select json_agg(json_build_array(s.oid::bigint, s.xmin::text)) from pg_publication_namespace s "
+    "where s.pnpubid = p.oid and s.pnnspid = c.relnamespace)"
+)
+_SCHEMAS_FROM = 150000
+"""The server's version that publishes whole schemas."""
+_ROWS_BEFORE = """
+with recursive up(parent, attached) as (
+  select inhparent, age(xmin) from pg_inherits where inhrelid = %s
+  union all
+  select h.inhparent, age(h.xmin) from up join pg_inherits h on h.inhrelid = up.parent)
+select exists (select from only {0} where age(xmin) >= (select min(attached) from up))
+"""
+"""Whether a partition has rows of before it was attached: their transactions are not younger."""
+
+
+def with_shapes(session: Session, tables: Sequence[Captured], publication: str) -> list[Captured]:
+    """Return tables with their shapes of now. Raises SourceAway, EnvironmentFault."""
+    oids = [one.relation.oid for one in tables]
+    schemas = _SCHEMAS if version_of(session) >= _SCHEMAS_FROM else "null"
+    shapes = dict(session.rows(_SHAPES.replace("{schemas}", schemas), [oids, oids, publication, oids]))
+    return [replace(one, shape=shapes.get(one.relation.oid, {})) for one in tables]
+
+
+def reason(session: Session, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return why the rows of a table are others than the log has; nothing where they are not.
+
+    before, now: its shapes. Raises SourceAway, EnvironmentFault.
+    """
+    return next(_reasons(session, before, now), "")
+
+
+def _reasons(session: Session, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    if before["publication"] != now["publication"]:
+        yield "the publication was altered, and may have lacked changes of it meanwhile"
+    old, new = before["members"], now["members"]
+    if gone := [old[oid][-1] for oid in old if oid not in new]:
+        yield f"partitions are detached or dropped: {', '.join(gone)}"
+    stayed = [oid for oid in new if oid in old]
+    if again := [new[oid][-1] for oid in stayed if new[oid][0] != old[oid][0]]:
+        yield f"partitions were detached and attached again: {', '.join(again)}"
+    written = [new[oid][-1] for oid in stayed if new[oid][2] != old[oid][2]]
+    if written and len(old) > 1:
+        yield f"partitions were truncated or written anew: {', '.join(written)}"
+    yield from _of_columns(before["columns"], now["columns"], is_written=bool(written))
+    yield from _of_types(before["types"] or {}, now["types"] or {})
+    for oid, (_, kind, _, name) in new.items():
+        if oid not in old and kind == "r":
+            [(has_rows,)] = session.rows(_ROWS_BEFORE.format(name), [int(oid)])
+            if has_rows:
+                yield f"a partition is attached that had rows: {name}"
+
+
+def _of_columns(before: Mapping[str, Any], now: Mapping[str, Any], *, is_written: bool) -> Iterator[str]:
+    """is_written: whether the table has other files, as after a change of each row, a VACUUM FULL or a TRUNCATE."""
+    for number, (name, type_, modifier, row, has_default) in now.items():
+        if number not in before:
+            if has_default or is_written:
+                yield f"column {name} is added with a default"
+            continue
+        old_name, old_type, old_modifier, old_row, _ = before[number]
+        if name != old_name:
+            yield f"column {old_name} is called {name}"
+        if type_ != old_type or (is_written and (modifier, row) != (old_modifier, old_row)):
+            yield f"column {name} is of another type, or has other values by ALTER TABLE"
+
+
+def _of_types(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Labels that are added are none of rows that are there; a type that is new is a column's other type."""
+    for part in before.keys() & now.keys():
+        if before[part] != now[part]:
+            yield f"in the type of a column, {before[part]} is {now[part]} now"
+    stayed = {_type(part) for part in before} & {_type(part) for part in now}
+    for part in before.keys() ^ now.keys():
+        if part.startswith("attribute") and _type(part) in stayed:
+            yield f"the type of a column has other attributes: {(before.get(part) or now[part])[0]}"
+
+
+def _type(part: str) -> str:
+    return part.rpartition(".")[0]

@@ -1,0 +1,214 @@
+"""Rows that become others without a change in the log are read again: the topic, rebuilt, equals the table (I1).
+
+A real PostgreSQL; neither Kafka nor Spark.
+"""
+
+# ruff: noqa: F811 - fixtures of another file
+
+import json
+
+import pytest
+from structlog.testing import capture_logs
+
+from integrator.errors import EnvironmentFault
+from tests.broker.test_capture_alone import database, server, spooled  # noqa: F401 - fixtures
+from tests.parts import postgres
+from tests.parts.spooled import rebuilt
+
+pytestmark = pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False))
+T = "create table t (k int primary key, v text); insert into t values (1, 'a'), (2, 'b')"
+PARTS = (
+    "create table t (k int, v text, primary key (k)) partition by range (k); "
+    "create table t0 partition of t for values from (0) to (10); "
+    "create table t1 partition of t for values from (10) to (20); "
+    "insert into t values (1, 'a'), (2, 'b'), (11, 'c')"
+)
+OWN = "create table t2 (k int not null, v text, primary key (k))"
+ATTACH = "alter table t attach partition t2 for values from (20) to (30)"
+CASES = {
+    # the table t, and steps, after each of which it is captured and compared
+    "a column with a default": (T, ["alter table t add c int default 7", "insert into t values (3, 'c', 1)"]),
+    "a column with a default that is made": (T, ["alter table t add c float default random()"]),
+    "a default, and its files written anew": (T, ["alter table t add c int default 7; vacuum full t"]),
+    "numbers": (T, ["alter table t add c serial"]),
+    "another type": (T, ["alter table t alter v type int using 5"]),
+    "other values of the type": (T, ["alter table t alter v type text using v || '!'"]),
+    "another name": (T, ["alter table t rename v to w", "update t set w = 'x' where k = 1"]),
+    "labels": (
+        "create type m as enum ('a', 'b'); create table t (k int primary key, v m); insert into t values (1, 'a')",
+        ["alter type m add value 'c'; insert into t values (2, 'b')", "alter type m rename value 'a' to 'z'"],
+    ),
+    "labels in arrays": (
+        "create type m as enum ('a', 'b'); create table t (k int primary key, v m[]); insert into t values (1, '{a}')",
+        ["alter type m rename value 'a' to 'z'"],
+    ),
+    "attributes": (
+        "create type m as (x int, y int); create table t (k int primary key, v m); insert into t values (1, '(1,2)')",
+        ["alter type m add attribute z int", "alter type m drop attribute x"],
+    ),
+    "made again": (T, ["drop table t; create table t (k int primary key, o int); insert into t values (7, 1)"]),
+    "renamed away for two looks": (
+        T,
+        ["alter table t rename to away", "delete from away where k = 1; alter table away rename to t"],
+    ),
+    "renamed away and back": (
+        T,
+        [
+            "alter table t rename to away; insert into away values (3, 'x'); delete from away where k = 1; "
+            "alter table away rename to t"
+        ],
+    ),
+    "another schema and back": (
+        T,
+        ["create schema o; alter table t set schema o; delete from o.t where k = 1; alter table o.t set schema public"],
+    ),
+    "swapped": (
+        f"{T}; create table u (k int primary key, v text); insert into u values (2, 'u'), (5, 'u')",
+        ["alter table t rename to x; alter table u rename to t; alter table x rename to u; delete from t where k = 2"],
+    ),
+    "attached with rows": (f"{PARTS}; {OWN}; insert into t2 values (21, 'was')", [ATTACH, "insert into t values (22)"]),
+    "attached with rows of a tree": (
+        f"{PARTS}; create table s (k int not null, v text, primary key (k)) partition by range (k); create table s0 "
+        "partition of s for values from (20) to (25); insert into s values (21, 'was')",
+        ["alter table t attach partition s for values from (20) to (30); insert into t values (24, 'new')"],
+    ),
+    "attached in the transaction that made it": (
+        PARTS,
+        [f"begin; {OWN}; insert into t2 values (21, 'was'); {ATTACH}; commit"],
+    ),
+    "truncated": (PARTS, ["truncate t0; insert into t values (3, 'new')"]),
+    "detached": (PARTS, ["alter table t detach partition t0", "insert into t values (12, 'new')"]),
+    "dropped": (PARTS, ["drop table t0"]),
+    "detached and attached": (
+        PARTS,
+        [
+            "alter table t detach partition t0; delete from t0 where k = 1; "
+            "alter table t attach partition t0 for values from (0) to (10)"
+        ],
+    ),
+    "out of the publication and in again": (
+        T,
+        ["alter publication {p} drop table t; delete from t where k = 1; alter publication {p} add table t"],
+    ),
+    "out of the publication": (T, ["alter publication {p} drop table t; delete from t where k = 1"]),
+    "inserts alone for a while": (
+        T,
+        ["alter publication {p} set (publish = insert); delete from t where k = 1; "
+         "alter publication {p} set (publish = 'insert, update, delete, truncate')"],
+    ),
+    "no publication for a while": (
+        T,
+        ["drop publication {p}; delete from t where k = 1; create publication {p} for table t"],
+    ),
+    "no publication": (T, ["drop publication {p}; delete from t where k = 1", "update t set v = 'x'"]),
+}  # fmt: skip
+NOT_READ_AGAIN = {
+    "a column": (T, "alter table t add c int; alter table t add d int default null"),
+    "a column that goes": (T, "alter table t drop v"),
+    "files written anew": (T, "vacuum full t; cluster t using t_pkey"),
+    "a truncate": (T, "truncate t; insert into t values (3, 'c')"),
+    "a longer text": (
+        "create table t (k int primary key, v varchar(5)); insert into t values (1, 'a')",
+        "alter table t alter v type varchar(9); alter table t alter v set not null; analyze t",
+    ),
+    "a label more": (
+        "create type m as enum ('a'); create table t (k int primary key, v m); insert into t values (1, 'a')",
+        "alter type m add value 'c'; alter type m rename to n",
+    ),
+    "a partition that is made": (
+        PARTS,
+        "create table t2 partition of t for values from (20) to (30); insert into t values (21, 'new')",
+    ),
+    "a partition that is attached without rows": (PARTS, f"{OWN}; {ATTACH}; insert into t values (21, 'new')"),
+    "another table": (T, "create table u (k int primary key)"),
+}
+
+
+def table_of(database, name="t"):
+    of = f"from information_schema.columns where table_schema = 'public' and table_name = '{name}'"
+    columns = database(f"select column_name {of} order by ordinal_position").split()
+    each = ", ".join(f"'{column}', {column}::text" for column in columns)
+    found = map(json.loads, database(f"select json_build_object({each}) from {name}").splitlines())
+    return {row["k"]: {key: value for key, value in row.items() if value is not None} for row in found}
+
+
+def captured(spooled, name="t"):
+    rows = rebuilt(spooled.lines()).get(name, {})
+    return {key: {name: value for name, value in row.items() if value is not None} for key, row in rows.items()}
+
+
+def truncates(spooled):
+    return sum(line["action"] == "T" for _, line in spooled.lines())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_that_became_others_without_a_change_in_the_log_are_read_again(case, database, spooled):
+    made, steps = CASES[case]
+    database(made)
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+    for step in steps:
+        database(step.replace("{p}", spooled.names.publication))
+        if "drop publication" in step and int(database("show server_version_num")) < 180_000:
+            with pytest.raises(EnvironmentFault, match=r"was not there when changes were made.*begin anew"):
+                spooled.catch_up()
+            return
+        spooled.catch_up()
+        if "rename to away" not in step or "rename to t" in step:
+            assert captured(spooled) == table_of(database)
+    assert truncates(spooled)
+    before = truncates(spooled)
+    database("insert into t(k) values (19)")
+    spooled.catch_up()
+    assert truncates(spooled) == before
+    assert captured(spooled) == table_of(database)
+
+
+@pytest.mark.parametrize("case", NOT_READ_AGAIN)
+def test_rows_are_not_read_again_where_they_are_as_before(case, database, spooled):
+    made, step = NOT_READ_AGAIN[case]
+    database(made)
+    spooled.catch_up()
+    copied = sum(line["action"] == "I" for _, line in spooled.lines())
+    database(step)
+    spooled.catch_up()
+    assert truncates(spooled) == (case == "a truncate")
+    assert sum(line["action"] == "I" for _, line in spooled.lines()) - copied <= 1
+
+
+def test_a_table_that_was_excluded_and_is_not_any_more_is_read_after_a_truncate(database, spooled):
+    database(T)
+    spooled.catch_up()
+    spooled.catch_up(exclude=["t"])
+    database("delete from t where k = 1")
+    spooled.catch_up(exclude=["t"])
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+    assert truncates(spooled) == 1
+
+
+def test_a_channel_warns_or_stops_where_its_location_says_so_and_reads_again_once_that_does_not(database, spooled):
+    database(T)
+    spooled.catch_up()
+    database("alter table t add c int default 7; insert into t values (3, 'c', 1)")
+    with capture_logs() as logs:
+        spooled.catch_up(on_rewrite="warn")
+    [warned] = [one for one in logs if one["log_level"] == "warning"]
+    assert (warned["table"], warned["why"]) == ("public.t", "column c is added with a default")
+    assert captured(spooled)["1"] == {"k": "1", "v": "a"}
+    assert captured(spooled)["3"] == {"k": "3", "v": "c", "c": "1"}
+    with pytest.raises(EnvironmentFault, match=r"public\.t: column c is added with a default.*on_rewrite: read_again"):
+        spooled.catch_up(on_rewrite="stop")
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+
+
+def test_the_changes_of_before_are_sent_before_the_rows_are_read_again(database, spooled):
+    """I11: also those that wait in the log."""
+    database(T)
+    spooled.catch_up()
+    database("update t set v = 'last' where k = 1; alter table t add c int default 7; update t set c = 8 where k = 2")
+    spooled.catch_up()
+    changes = [line for _, line in spooled.lines() if line["action"] in "UT"]
+    assert [line["action"] for line in changes] == ["U", "U", "T"]
+    assert changes[0]["new"] == {"k": "1", "v": "last"}
