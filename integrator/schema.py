@@ -131,7 +131,9 @@ class Column:
 
     masked: its values are not sent as they are, and are in no log and no error. any_case: records may have its name in
     other case, for its database writes it in capitals, and the definition as its author did. default: what the database
-    has where an insert gives none, where it is a constant; it is no part of what the column is.
+    has where an insert gives none, where it is a constant; it is no part of what the column is. without_form: what
+    becomes of a value that its type does not have: an error, or null. null_in_text: null for those, too, that JSON has
+    not: NaN, the infinities, years beyond 9999.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Column:
     masked: bool = False
     any_case: bool = False
     default: Any = field(default=None, compare=False)
+    without_form: Literal["stop", "null", "null_in_text"] = "stop"
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,13 @@ class DatabaseLocation(SourceLocation):
         description="Columns that are sent as the text that the database prints, for values that other types do not "
         "have (0000-00-00, infinity): TABLE.COLUMN or SCHEMA.TABLE.COLUMN, with * for any text.",
     )
+    values_without_form: Literal["null", "text", "stop"] = Field(
+        "stop",
+        description="What becomes of values that the type in messages does not have (NaN and infinity in JSON, "
+        "infinity of dates, 24:00, arrays of several dimensions, 0000-00-00). null: they are null, and counted; in a "
+        "key they stop the channel. text: columns whose types may have such values are sent as text. stop: the channel "
+        "stops, or their rows are rejected, as `errors` has it.",
+    )
     snapshot: Literal["initial", "never", "only"] = Field(
         "initial",
         description="initial: the rows that tables have are sent before their changes. never: changes alone. only: the "

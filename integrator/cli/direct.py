@@ -80,6 +80,7 @@ def channel_of(asked: Asked) -> Direct:
     source = f"  src:\n    class: {class_}\n    address: {word(address)}\n"
     if asked.tables:
         source += f"    tables: [{', '.join(map(word, asked.tables))}]\n"
+    source += '    values_without_form: "null"\n'
     if asked.snapshot:
         source += f"    snapshot: {word(asked.snapshot)}\n"
     topic = ("" if class_ in SCHEMES else f"{name}.") + "{hvr_schema}.{hvr_tbl_name}"

@@ -38,6 +38,7 @@ SCHEMA_PAYLOAD = Format(
     by_column(connect.leaf),
     frame,
     missing="shape",
+    finite=True,
     schema_text=schema_text,
     named=True,
     bundles=lambda _options: "tables",
@@ -46,5 +47,6 @@ PAYLOAD = Format(
     by_column(connect.leaf),
     lambda _name, _columns, _options, _id: LINES,
     missing="omit",
+    finite=True,
     bundles=lambda _options: "tables",
 )

@@ -86,6 +86,8 @@ class Format:
     schema_type: Literal["", "AVRO", "JSON", "PROTOBUF"] = ""
     header_tail: bytes = b""
     """What is after the schema's GUID, where that is in a header: Protobuf's path to the message."""
+    finite: bool = False
+    """Whether values have no NaN, no infinities, and no years beyond 9999."""
     text: bool = True
     """Whether messages are text, which can be in another encoding, or with other line ends."""
     bundles: Callable[[Options], Bundles] = lambda _options: ""

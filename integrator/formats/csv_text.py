@@ -109,5 +109,6 @@ FORMAT = Format(
     ByColumn(_of_column, _between, images=by_column(json_leaf)),
     frame,
     missing="refuse",
+    finite=True,
     bundles=lambda options: "table" if options.csv.header_line else "tables",
 )

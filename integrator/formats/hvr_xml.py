@@ -91,5 +91,6 @@ FORMAT = Format(
     ByColumn(_by_column, _between, images=by_column(json_leaf)),
     frame,
     missing="omit",
+    finite=True,
     bundles=lambda _options: "tables",
 )

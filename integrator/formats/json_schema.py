@@ -91,6 +91,7 @@ FORMAT = Format(
     by_column(connect.leaf),
     frame,
     missing="omit",
+    finite=True,
     schema_text=schema_text,
     schema_type="JSON",
     text=False,

@@ -35,5 +35,6 @@ FORMAT = Format(
     by_column(plain.json_leaf),
     frame,
     missing="omit",
+    finite=True,
     bundles=lambda options: "table" if options.json_mode == "TABLE_OBJECT" else "tables",
 )

@@ -44,6 +44,8 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     keys = _keys_of(given, table, fields)
     strategies |= _strategies(given, keys.key.serializer)
     made = _recipe(given, keys, coercion)
+    if format_of(scope.layout).finite:
+        made = replace(made, table=_in_text(made))
     if has_whole_events(scope):
         made = with_whole_events(made)
     if not keys.own and not made.whole_events:
@@ -54,6 +56,18 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     if not made.distribution_key and not made.whole_events and not (fields and all(field.extra for field in fields)):
         scope.problems.add(scope.definition(table.name), _NO_KEY if table.columns else _NO_COLUMNS, table.name)
     return made if len(scope.problems) == before else None
+
+
+def _in_text(made: TableRecipe) -> Table:
+    """Return a table of which values are null that text does not have, in columns that are not sent as other types."""
+    as_they_are = {field.source for field in made.fields if not field.expression and field.source is not None}
+    kinds = {field.source: field.type for field in made.fields if field.source in as_they_are}
+
+    def of(column: Column) -> Column:
+        is_own = column.without_form == "null" and kinds.get(column.name) == column.type
+        return replace(column, without_form="null_in_text") if is_own else column
+
+    return replace(made.table, columns=tuple(map(of, made.table.columns)))
 
 
 _NO_KEY = "none of its columns can be its key; give it one, {action: ColumnProperties, Name: …, Key: true}"

@@ -27,6 +27,7 @@ from integrator.decode.order.positions import NO_TRANSACTION, Begins, Positions
 from integrator.decode.rows.coding import TextCoding
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.records import Records
+from integrator.decode.rows.without_form import NullingCoding
 from integrator.decode.text.literals import in_words
 from integrator.decode.text.values import from_column
 from integrator.engine.arrays import Ints
@@ -44,7 +45,7 @@ def _typed(kind: Type, values: pa.Array) -> pa.Array:
     return from_column(in_words(values, kind), kind)
 
 
-CODING = TextCoding("pgoutput", _typed, bare="none", scalars=True)
+CODING = NullingCoding(TextCoding("pgoutput", _typed, bare="none", scalars=True))
 
 
 def decode(document: Document, _reading: Reading) -> Decoded:

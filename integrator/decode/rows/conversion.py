@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,12 @@ from integrator.decode.lines.lines import cut
 from integrator.decode.refusal import report
 from integrator.decode.rows.coding import Coding
 from integrator.decode.rows.runs import Rows
+from integrator.decode.rows.without_form import NullingCoding, OrNull, nulled
 from integrator.decode.text.refused import ValueRefused
+from integrator.engine.arrays import Ints
 from integrator.engine.values import Slices
 from integrator.errors import MASKED, DataError, Fault, shown
-from integrator.schema import describe
+from integrator.schema import Column, Table, describe
 
 KINDS = CodecIds()
 """The kinds of values that this process has met."""
@@ -35,6 +37,8 @@ class Conversion:
     document: Document
     coding: Coding
     layout: Layout
+    without_form: dict[str, int] = field(default_factory=dict)
+    """How many values became null, for their type does not have them, by what they are counted as."""
 
     def arrays(self, values: Slices) -> list[pa.Array]:
         """Return the values of each kind. Raises DataError for the first that is refused."""
@@ -46,7 +50,24 @@ class Conversion:
             except ValueRefused as error:
                 left = self._reported(own, int(start), KINDS.all[kind], error)
                 arrays.append(self._converted(left, KINDS.all[kind]))
+            if isinstance(KINDS.all[kind], OrNull):
+                self._count(np.flatnonzero(nulled(self.document.text, own, arrays[-1])) + start)
         return arrays
+
+    def _count(self, values: Ints) -> None:
+        """Count values that became null, by their places."""
+        if not len(values):
+            return
+        sizes = np.repeat(np.diff(self.layout.rows), np.diff(self.layout.slots))
+        slots = np.flatnonzero(sizes)
+        slots = slots[np.argsort(self.layout.base[slots])]
+        of_value = slots[np.searchsorted(self.layout.base[slots], values, side="right") - 1]
+        for slot in np.unique(of_value).tolist():
+            own = values[of_value == slot]
+            _, place, row = self.layout.place_of(int(own[0]))
+            table = self.rows.table_of(row)
+            reason = f"null for values that the type lacks: {table.full_name}.{table.columns[place].name}"
+            self.without_form[reason] = self.without_form.get(reason, 0) + len(own)
 
     def _reported(self, own: Slices, start: int, kind: Hashable, error: ValueRefused) -> Slices:
         """Report values of a kind, of which the first is refused; return them without those that are."""
@@ -114,5 +135,14 @@ class Conversion:
         elif not error.is_whole:
             given = shown(json.loads(value)) if value.startswith('"') else cut(value)
             text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")
-        reason = f"table {table.name}, column {column.name}: {text}; mend the record or the table definition"
+        reason = f"table {table.name}, column {column.name}: {text}; {self._remedy(table, column)}"
         return Fault(self.rows.where(row), reason)
+
+    def _remedy(self, table: Table, column: Column) -> str:
+        """Return what is to be done with a value that is refused: of a database, nobody mends the record."""
+        if not isinstance(self.coding, NullingCoding):
+            return "mend the record or the table definition"
+        return (
+            f"the type in messages does not have it: at the location, text_columns: [{table.full_name}.{column.name}] "
+            "sends the column as the text that the database prints, and values_without_form: null such values as null"
+        )

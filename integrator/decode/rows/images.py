@@ -124,9 +124,10 @@ class _Batch:
             self._check_values(grid, values, but=after - 1 if fill.before else after[:0])
         if len(after) and (fill.after or fill.before) and not self.images.whole:
             fill_pairs(grid, after, values, fill.after, fill.before)
-        arrays = Conversion(self.rows, self.document, self.images.coding, layout).arrays(values)
+        conversion = Conversion(self.rows, self.document, self.images.coding, layout)
+        arrays = conversion.arrays(values)
         changed = self._changed_keys(layout, grid, values, arrays)
-        return DecodedColumns(self._parts(layout, values, arrays), changed, unknown)
+        return DecodedColumns(self._parts(layout, values, arrays), changed, unknown | conversion.without_form)
 
     def _hide(self, values: Slices, starts: Places) -> None:
         """Take away the values that begin at some places of the text."""

@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 
 from integrator import durable
 from integrator.decode.encodings.pgoutput import Relation, relations_of
+from integrator.decode.rows.without_form import MAY_LACK
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.schema import Column, String, Table
 from integrator.sources.spool import sealed_in
@@ -60,6 +61,21 @@ def as_text(tables: Sequence[Table], patterns: Sequence[str]) -> list[Table]:
         )
         for table in tables
     ]
+
+
+def with_forms(tables: Sequence[Table], values_without_form: str) -> list[Table]:
+    """Return tables whose columns that may have values without a form have them as a location says."""
+    if values_without_form == "stop":
+        return list(tables)
+
+    def of(column: Column, table: Table) -> Column:
+        if not isinstance(column.type, MAY_LACK):
+            return column
+        if values_without_form == "text":
+            return replace(column, type=String())
+        return column if column.name in table.key else replace(column, nullable=True, without_form="null")
+
+    return [replace(table, columns=tuple(of(one, table) for one in table.columns)) for table in tables]
 
 
 def without_column(tables: Sequence[Table], patterns: Sequence[str]) -> list[str]:

@@ -71,7 +71,8 @@ class CapturedSource:
 
     def tables(self) -> Sequence[Table]:
         """Return the tables, by their names in the channel."""
-        return definitions.as_text(self.known.tables(), self.location.text_columns)
+        tables = definitions.as_text(self.known.tables(), self.location.text_columns)
+        return definitions.with_forms(tables, self.location.values_without_form)
 
     def learned(self, found: SchemasFound) -> Self:
         """Return the source, which knows relations that changes have; their tables are asked for by `defines`."""
