@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from integrator.channel.base import Counted
 from integrator.channel.sources import SourceLocation
 
 _SLOT = r"^[a-z0-9_]{1,63}$"
 """https://www.postgresql.org/docs/current/warm-standby.html#STREAMING-REPLICATION-SLOTS-MANIPULATION"""
+
+
+ADDRESS = "address"
+"""The kind of the error of an address that is none."""
+_CUT = (
+    "the address ends before its host does: in a user or a password / ? # and @ are written %2F %3F %23 and %40 (the "
+    "address is not shown, for it may have a password)"
+)
+
+
+def address_problem(address: str) -> str | None:
+    """Return what is wrong with an address in the form of a URL, without the address (I7); None if nothing is."""
+    try:
+        parts = urlsplit(address)
+        is_cut = parts.scheme and "@" in address and "@" not in parts.netloc
+        has_port = "," in parts.netloc or parts.port is None or parts.port > 0
+    except ValueError:  # of brackets that do not match, and of ports that are none
+        return _CUT
+    return None if has_port and not is_cut else _CUT
 
 
 class DatabaseLocation(SourceLocation):
@@ -57,6 +78,13 @@ class DatabaseLocation(SourceLocation):
     poll_seconds: Annotated[float, Field(ge=0.05, le=3600), Counted("seconds")] = Field(
         0.1, description="How often the daemon looks for captured changes."
     )
+
+    @field_validator("address", check_fields=False)
+    @classmethod
+    def _has_its_host(cls, address: str) -> str:
+        if problem := address_problem(address):
+            raise PydanticCustomError(ADDRESS, problem.replace("{", "{{").replace("}", "}}"))
+        return address
 
     @property
     def captures_changes(self) -> bool:

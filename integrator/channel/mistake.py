@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from integrator.channel.databases import ADDRESS
 from integrator.channel.reader import Path_
 from integrator.channel.secret import HIDDEN, SENSITIVE
 from integrator.errors import shown
@@ -41,8 +42,11 @@ class ModelError:
 
     @property
     def is_secret(self) -> bool:
-        """Return whether the value may be in no message (I7): a key above it says that it is secret."""
-        return any(SENSITIVE.search(str(step)) for step in self.path)
+        """Return whether the value may be in no message (I7): a key above it says that it is secret.
+
+        So is an address of which it is not clear where a password in it ends.
+        """
+        return self.kind == ADDRESS or any(SENSITIVE.search(str(step)) for step in self.path)
 
     @property
     def shown(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
+from integrator.channel.databases import address_problem
 from integrator.cli.first_channel import dialect_of, name_of, word
 from integrator.cli.templates import FILES, FIRST
 from integrator.errors import ConfigurationError
@@ -139,6 +140,8 @@ def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") ->
 
 def _without_password(source: str) -> tuple[str, str | None]:
     """Return an address without its password, and this: it is written to no file."""
+    if problem := address_problem(source):
+        raise ConfigurationError(f"--from: {problem}")
     parts = urlsplit(source)
     if parts.scheme not in _CLASSES:
         raise ConfigurationError(

@@ -24,10 +24,20 @@ _OVERLAPS = re.compile(r",\n  (?:PRIMARY KEY|UNIQUE KEY `(?:[^`]|``)*`) \([^\n]*
 """Keys with periods of MariaDB, which are no key of values: https://mariadb.com/kb/en/application-time-periods/."""
 
 
-def definitions(session: Asked, tables: Sequence[tuple[str, str]], *, qualified: bool | None = None) -> Iterator[str]:
+_SPATIAL = re.compile(
+    r"^(  `(?:[^`]|``)*` )(?:geometry|point|linestring|polygon|multipoint|multilinestring|multipolygon|"
+    r"geometrycollection|geomcollection|vector)\b(?:\(\d+\))?",
+    re.MULTILINE,
+)
+
+
+def definitions(
+    session: Asked, tables: Sequence[tuple[str, str]], *, qualified: bool | None = None, spatial_type: str = ""
+) -> Iterator[str]:
     """Yield the statements that define tables, by database and name.
 
-    qualified: whether names have the database's; None: they do unless all tables are of one.
+    qualified: whether names have the database's; None: they do unless all tables are of one. spatial_type: what columns
+    of shapes and vectors are, if they are not what they are in the database.
     """
     session.run("set session sql_mode = '', session sql_quote_show_create = 1")
     if qualified is None:
@@ -36,6 +46,8 @@ def definitions(session: Asked, tables: Sequence[tuple[str, str]], *, qualified:
         [row] = session.rows(f"show create table {_quoted(schema)}.{_quoted(name)}")
         columns = str(row[1]).removeprefix(f"CREATE TABLE {_quoted(name)}")
         columns = _OVERLAPS.sub("", _OPTIONS.sub("", columns))
+        if spatial_type:
+            columns = _SPATIAL.sub(rf"\1{spatial_type}", columns)
         prefix = f"{_quoted(schema)}." if qualified else ""
         yield f"CREATE TABLE {prefix}{_quoted(name)}{columns}\n);\n"
 

@@ -5,7 +5,8 @@
 import pymysql
 import pytest
 
-from integrator.errors import SourceAway
+from integrator.errors import EnvironmentFault, SourceAway
+from integrator.schema import Bytes
 from integrator.sources.binlog.source import BinlogSource
 from tests.broker.test_binlog_alone import MONITOR, database, location_of, server, spooled  # noqa: F401 - fixtures
 
@@ -55,6 +56,37 @@ def test_statements_that_cannot_be_read_of_tables_that_are_none_of_ours_are_pass
     database("insert into t values (1)")
     spooled.catch_up()
     assert new_rows(spooled) == [{"k": "1"}]
+
+
+def test_a_statement_in_a_database_that_is_not_captured_is_passed_over(server, database, spooled, name):
+    """And one that names a table of ours is refused, whatever database its client has."""
+    database("create table t (k int primary key); insert into t values (1)")
+    spooled.catch_up()
+    server.sql(f"create database {name}_o; create table {name}_o.o (k int primary key)")
+    with connected(server, database=f"{name}_o", autocommit=True) as one, one.cursor() as cursor:
+        cursor.execute("set session binlog_format = 'STATEMENT'")
+        for statement in ("insert into o values (1)", "update o set k = k + 1", f"delete from {name}_o.o"):
+            cursor.execute(statement)
+        database("insert into t values (2)")
+        spooled.catch_up()
+        assert new_rows(spooled) == [{"k": "1"}, {"k": "2"}]
+        cursor.execute(f"insert into {name}.t values (3)")
+    with pytest.raises(EnvironmentFault, match="as a statement"):
+        spooled.catch_up()
+
+
+def test_spatial_values_are_bytes(server, database, spooled):
+    database(
+        "create table t (k int primary key, p point not null, q geometry); insert into t values (1, point(1, 2), null)"
+    )
+    spooled.catch_up()
+    database("insert into t values (2, point(1, 2), point(3, 4))")
+    spooled.catch_up()
+    [table] = BinlogSource(location_of(spooled.address)).defines().tables()
+    assert [column.type for column in table.columns][1:] == [Bytes(), Bytes()]
+    first, second = new_rows(spooled)
+    assert first["p"] == second["p"] == "\\x000000000101000000000000000000f03f0000000000000040"
+    assert first["q"] is None
 
 
 def test_the_server_s_own_column_of_a_unique_key_of_long_text_is_left_out(server, database, spooled):

@@ -134,12 +134,19 @@ def wanted(schema: str, name: str, location: BinlogLocation, database: str | Non
 
     lower: whether the server has names in lower case, however they are written.
     """
+    if not is_for(schema, location, database, lower=lower):
+        return False
     if lower:
         low = {key: [one.lower() for one in getattr(location, key)] for key in ("tables", "exclude")}
-        location, database = location.model_copy(update=low), database and database.lower()
-    if not is_wanted(f"{schema}.{name}", location):
-        return False
-    named = (one.partition(".")[0] for one in location.tables if "." in one)
+        location = location.model_copy(update=low)
+    return is_wanted(f"{schema}.{name}", location)
+
+
+def is_for(schema: str, location: BinlogLocation, database: str | None, *, lower: bool = False) -> bool:
+    """Return whether a location is for tables of a database. database, lower: as in `wanted`."""
+    named = [one.partition(".")[0] for one in location.tables if "." in one]
+    if lower:
+        schema, database, named = schema.lower(), database and database.lower(), [one.lower() for one in named]
     return database in (None, schema) or any(fnmatch.fnmatchcase(schema, one) for one in named)
 
 
@@ -227,6 +234,6 @@ def defined(known: Definitions, session: Session, tables: Sequence[Captured]) ->
     if not tables:
         return known
     names = [(one.relation.schema, one.relation.table) for one in tables]
-    sql = "\n".join(mysql_catalogue.definitions(session, names, qualified=True))
+    sql = "\n".join(mysql_catalogue.definitions(session, names, qualified=True, spatial_type="longblob"))
     columns = {one.name: [column.name for column in one.relation.columns] for one in tables}
     return known.with_text(Definition(sql, "mysql", columns))

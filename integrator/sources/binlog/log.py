@@ -13,6 +13,7 @@ from integrator.sources.binlog.statements import (
     begins_transaction,
     ends_transaction,
     first_word,
+    is_elsewhere,
     is_of_system,
     meaning_of,
 )
@@ -199,7 +200,7 @@ class Log:
                 f"{statement.text[:80]!r}: a transaction is taken back whose changes are in the log, for it has tables "
                 "of engines without transactions",
             )
-        elif word in CHANGES and is_of_system(statement.text, statement.database, statement.modes):
+        elif word in CHANGES and self._is_none_of_ours(statement):
             pass
         elif word in CHANGES or not (self._standalone or word in _OF_TRANSACTIONS):
             raise self._fault(
@@ -209,6 +210,11 @@ class Log:
             )
         elif self._standalone or word in ("create", "drop"):
             self._define(event, statement)
+
+    def _is_none_of_ours(self, statement: events.Statement) -> bool:
+        """Return whether a statement changes rows of none of our tables."""
+        text, database, modes = statement.text, statement.database, statement.modes
+        return is_of_system(text, database, modes) or is_elsewhere(text, database, self._tables.are_of, modes)
 
     def _define(self, event: Event, statement: events.Statement) -> None:
         """Follow a statement that may define tables: those that are emptied, or are other ones from now on."""

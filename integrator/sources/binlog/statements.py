@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -89,6 +89,16 @@ def is_of_system(text: str, database: str, modes: int = 0) -> bool:
     if not words.take("from" if is_delete else "into") or not words.table().startswith("mysql."):
         return False
     return not is_delete or not words.left or words.left[0].lower() in _AFTER_ONE_TABLE
+
+
+def is_elsewhere(text: str, database: str, is_ours: Callable[[str], bool], modes: int = 0) -> bool:
+    """Return whether a statement that changes rows has tables of other databases alone.
+
+    database: the one that names without one are of. is_ours: whether tables of a database are captured. What triggers
+    and functions of other databases change of ours is not seen.
+    """
+    words = list(_tokens(text, modes))
+    return not any(map(is_ours, {database, *(_unquoted(name) for name, sign in pairwise(words) if sign == ".")}))
 
 
 def begins_transaction(text: str) -> bool:
@@ -190,6 +200,11 @@ def _gives_values(part: list[str]) -> bool:
     return False
 
 
+def _unquoted(name: str) -> str:
+    quote = name[:1]
+    return name[1:].removesuffix(quote).replace(2 * quote, quote) if quote in ("`", '"') else name
+
+
 class _Words:
     """The words of a statement that are left."""
 
@@ -210,9 +225,7 @@ class _Words:
         """Take a name."""
         while self.left and self.left[0].lower() in _OF_EXISTENCE:
             del self.left[0]
-        taken = self.left.pop(0) if self.left else ""
-        quote = taken[:1]
-        return taken[1:].removesuffix(quote).replace(2 * quote, quote) if quote in ("`", '"') else taken
+        return _unquoted(self.left.pop(0) if self.left else "")
 
     def table(self) -> str:
         """Take a table's name: DATABASE.TABLE."""

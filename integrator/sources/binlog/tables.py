@@ -11,7 +11,7 @@ from typing import Any
 from integrator.channel.databases import BinlogLocation
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import EnvironmentFault
-from integrator.sources.binlog.catalogue import OWN_TEXT, Captured, found, wanted
+from integrator.sources.binlog.catalogue import OWN_TEXT, Captured, found, is_for, wanted
 from integrator.sources.binlog.charsets import Charsets
 from integrator.sources.binlog.events import NO_TABLE
 from integrator.sources.binlog.product import NAMES
@@ -43,6 +43,10 @@ class Tables:
         self._by_number: dict[bytes, Rows | None] = {}
         self._named: dict[str, TableMap] = {}
         self._reported: set[str] = set()
+
+    def are_of(self, database: str) -> bool:
+        """Return whether a location is for tables of a database, also for those that come."""
+        return is_for(database, self._location, self._session.server.database, lower=self.charsets.lower_names)
 
     @property
     def is_due(self) -> bool:
