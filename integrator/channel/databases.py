@@ -61,7 +61,7 @@ class DatabaseLocation(SourceLocation):
         "rows alone, once; nothing is made at the database, and its log is not read.",
     )
     on_rewrite: Literal["read_again", "warn", "stop"] = Field(
-        "read_again",
+        "warn",
         description="Where the rows of a table become others, and the log has no change of them (a column is added "
         "with a default, given another type or name; partitions are attached, detached or truncated; the publication "
         "lacked the table for a while). read_again: after a truncate, the rows are read again. warn: it is logged, at "

@@ -38,6 +38,8 @@ _MISSING = """\
   # did not change. Such columns are null, and named here.
   - {action: ColumnProperties, Name: missing, Datatype: text, Extra: true, IntegrateExpression: "{hvr_missing}"}
 """
+_KEEPS_ON = '    values_without_form: "null"\n    on_rewrite: read_again\n'
+"""Legal values and statements of a database do not stop the channel, and topics have what tables have."""
 _TOMBSTONES = "  - {action: Integrate, OnDeleteSendTombstone: true}\n"
 
 
@@ -81,7 +83,7 @@ def channel_of(asked: Asked) -> Direct:
     source = f"  src:\n    class: {class_}\n    address: {word(address)}\n"
     if asked.tables:
         source += f"    tables: [{', '.join(map(word, asked.tables))}]\n"
-    source += '    values_without_form: "null"\n'
+    source += _KEEPS_ON
     if asked.snapshot:
         source += f"    snapshot: {word(asked.snapshot)}\n"
     topic = ("" if class_ in SCHEMES else f"{name}.") + "{hvr_schema}.{hvr_tbl_name}"

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.errors import EnvironmentFault
-from tests.broker.test_binlog_alone import database, server, spooled  # noqa: F401 - fixtures
+from tests.broker.test_binlog_alone import Spooled, database, server  # noqa: F401 - fixtures
 from tests.parts.spooled import rebuilt
 
 T = "create table t (k int primary key, v varchar(20)); insert into t values (1, 'a'), (2, 'b')"
@@ -61,6 +61,18 @@ NOT_READ_AGAIN = {
     ),
     "another table": (T, "create table u (k int primary key)"),
 }
+
+
+class ReadingAgain(Spooled):
+    """What `run` has."""
+
+    def catch_up(self, **more):
+        super().catch_up(**{"on_rewrite": "read_again", **more})
+
+
+@pytest.fixture
+def spooled(server, database, tmp_path, name):
+    return ReadingAgain(server, tmp_path, name)
 
 
 def table_of(database, name="t"):

@@ -6,12 +6,15 @@ A real PostgreSQL; neither Kafka nor Spark.
 # ruff: noqa: F811 - fixtures of another file
 
 import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
 from integrator.errors import EnvironmentFault
-from tests.broker.test_capture_alone import database, server, spooled  # noqa: F401 - fixtures
+from tests.broker.test_capture_alone import Spooled, database, server  # noqa: F401 - fixtures
 from tests.parts import postgres
 from tests.parts.spooled import rebuilt
 
@@ -124,6 +127,18 @@ NOT_READ_AGAIN = {
 }
 
 
+class ReadingAgain(Spooled):
+    """What `run` has."""
+
+    def catch_up(self, **more):
+        super().catch_up(**{"on_rewrite": "read_again", **more})
+
+
+@pytest.fixture
+def spooled(server, database, tmp_path, name):
+    return ReadingAgain(server, tmp_path / "spool", name)
+
+
 def table_of(database, name="t"):
     of = f"from information_schema.columns where table_schema = 'public' and table_name = '{name}'"
     columns = database(f"select column_name {of} order by ordinal_position").split()
@@ -212,3 +227,22 @@ def test_the_changes_of_before_are_sent_before_the_rows_are_read_again(database,
     changes = [line for _, line in spooled.lines() if line["action"] in "UT"]
     assert [line["action"] for line in changes] == ["U", "U", "T"]
     assert changes[0]["new"] == {"k": "1", "v": "last"}
+
+
+def test_a_disk_that_was_put_back_is_found_though_the_log_went_on_beyond_what_was_captured(server, database, spooled):
+    """I9: a position is no identity."""
+    database(T)
+    spooled.catch_up()
+    data = Path(server.psql("show data_directory").strip())
+    server.control("-m", "fast", "stop")
+    subprocess.run(["cp", "-a", data, data.with_name("copy")], check=True)
+    server.start()
+    database("delete from t where k = 1; insert into t values (50, 'before')")
+    spooled.catch_up()
+    server.control("-m", "fast", "stop")
+    shutil.rmtree(data)
+    data.with_name("copy").rename(data)
+    server.start()
+    database("insert into t select 100 + n, 'after' from generate_series(1, 5000) n; checkpoint")
+    with pytest.raises(EnvironmentFault, match="was put back to an earlier state; to begin anew"):
+        spooled.catch_up()

@@ -36,13 +36,14 @@ class Standing:
 
     lsn: of the commit of the last transaction. changes: how many of its changes there are. end: where the last whole
     transaction ends in the log: up to there it may be confirmed. begun: the BEGIN of a transaction whose end is not
-    there; else empty.
+    there; else empty. last: the BEGIN of the last transaction, where it is known: by it a log is told from another one.
     """
 
     lsn: int = 0
     changes: int = 0
     end: int = 0
     begun: bytes = b""
+    last: bytes = b""
 
     @property
     def is_open(self) -> bool:
@@ -52,7 +53,12 @@ class Standing:
     @property
     def in_snapshot(self) -> bool:
         """Whether rows of a snapshot are the last, and not all of them are there."""
-        return self.is_open and self.lsn & _ALIGNED == _ALIGNED
+        return self.is_open and self.is_of_rows
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether the last transaction is one of a snapshot, which no log has."""
+        return self.lsn & _ALIGNED == _ALIGNED
 
     def after(self, message: bytes) -> Standing:
         """Return where it stands after a message."""
@@ -60,12 +66,13 @@ class Standing:
         if kind in CHANGES:
             return replace(self, changes=self.changes + 1)
         if kind == BEGIN:
-            return replace(self, lsn=struct.unpack_from(">Q", message, 1)[0], changes=0, begun=message)
+            return replace(self, lsn=struct.unpack_from(">Q", message, 1)[0], changes=0, begun=message, last=message)
         if kind == COMMIT:
             return replace(self, begun=b"", end=struct.unpack_from(">Q", message, 10)[0])
         if kind == START:
             lsn, changes, end = _START.unpack_from(message, 1)
-            return Standing(lsn, changes, end, message[1 + _START.size :])
+            begun = message[1 + _START.size :]
+            return Standing(lsn, changes, end, begun, begun)
         return self
 
     def message(self) -> bytes:

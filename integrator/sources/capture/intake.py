@@ -34,11 +34,20 @@ class Intake:
         position: returns a position as the server writes it.
         """
         self.lsn, self.changes, self.end, self._begun = durable.lsn, durable.changes, durable.end, durable.begun
+        self._comes_again = b""
         self.read: set[bytes] = set()
         self.sealed = time.monotonic()
         self._writer, self._shown, self._position = writer, shown, position
         self._segment = Segment(durable)
         self._skipped = 0
+
+    def expect(self, last: bytes) -> None:
+        """Refuse a log that does not have the last transaction, whose BEGIN is given, where it had it before.
+
+        It is for a log of which the server sends that transaction again: another one may have others at its position,
+        as after a disk is put back, and these would be taken for what is durable.
+        """
+        self._comes_again = last
 
     @property
     def is_open(self) -> bool:
@@ -98,6 +107,13 @@ class Intake:
 
     def _begin(self, message: bytes) -> None:
         lsn = int.from_bytes(message[1:9], "big")
+        if self._comes_again and lsn >= self.lsn:
+            if message != self._comes_again:
+                raise EnvironmentFault(
+                    f"{self._shown}: the log does not have the transaction at {self._position(self.lsn)} any more that "
+                    f"was captured last: the database, or its disk, was put back to an earlier state; {ANEW}"
+                )
+            self._comes_again = b""
         if lsn < self.lsn or (lsn == self.lsn and not self.is_open):
             self._skipped = _ALL
         elif lsn == self.lsn:

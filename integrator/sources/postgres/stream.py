@@ -19,6 +19,7 @@ from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
 from integrator.sources.capture.definitions import is_wanted
 from integrator.sources.capture.first_rows import FirstRows
+from integrator.sources.capture.frames import standing_in
 from integrator.sources.capture.intake import OWN_PREFIX
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.rows_only import RowsOnly
@@ -163,6 +164,9 @@ class Stream(SpoolingStream):
         else:
             self._intake.read = {one.to_bytes(4, "big") for one in known.read.values()}
             rows.write()  # the timeline, too
+            durable = standing_in(self._spool.path)
+            if durable is not None and durable.last and durable.lsn >= slot.confirmed and not durable.is_of_rows:
+                self._intake.expect(durable.last)
             self._leave(published.left(known))
             rows.note_rewritten(published.rewritten(known))
             rows.look_for(tables)
