@@ -345,7 +345,7 @@ def test_a_table_that_is_dropped_or_takes_the_place_of_another_is_read_anew(data
     database("rename table t to was, ghost to t; insert into t values (3, 'x', 1); delete from t where k = 2")
     spooled.catch_up(exclude=["ghost", "was"])
     made = rebuilt(spooled.lines())
-    assert {key: row.get("w") for key, row in made["t"].items()} == {"1": None, "3": "1"}
+    assert {key: row.get("w") for key, row in made["t"].items()} == {"3": "1"}
 
 
 def test_rolled_back_parts_and_transactions_of_other_tables_leave_nothing(database, spooled):
@@ -401,20 +401,16 @@ REFUSED = {
     "set session binlog_format = 'STATEMENT'; insert into t (k) values (1)": "changes are in the log as a statement",
     "xa start 'x'; insert into t (k) values (1); xa end 'x'; xa prepare 'x'": "prepares an XA transaction",
     "set session binlog_row_image = 'MINIMAL'; insert into t (k) values (1)": "does not have all columns of its rows",
-    "alter table p truncate partition p0": "rows of partitions are gone or came without events",
 }
 REFUSED_OF = {
     "mariadb": {
         "set session binlog_format = 'STATEMENT'; "
         "set statement max_statement_time = 9 for insert into t (k) values (1)": "changes are in the log as a statement",
-        "alter table p convert partition p0 to table pp": "rows of partitions are gone or came without events",
-        "alter ignore table t add unique (v)": "rows of partitions are gone or came without events",
     },
     "mysql": {
         "set session binlog_row_value_options = 'PARTIAL_JSON'; update t set j = json_set(j, '$.a', 2)": (
             "changes have parts of JSON only"
         ),
-        "alter table p exchange partition p0 with table q": "rows of partitions are gone or came without events",
     },
 }
 
@@ -653,7 +649,8 @@ def test_i9_a_crash_after_each_event(case, server, database, tmp_path, name, mon
             spooled.catch_up(tables=["t"])
         left[0] = -1
         spooled.catch_up(tables=["t"])
-        assert [line["new"]["k"] for _, line in spooled.lines()] == keys, crash_after
+        assert [line["new"]["k"] for _, line in spooled.lines() if "new" in line] == keys, crash_after
+        assert {line["action"] for _, line in spooled.lines()} <= {"I", "T"}
         marks = transactions(spooled.directory)
         assert marks == sorted(set(marks))
 
@@ -671,7 +668,7 @@ def test_a_snapshot_that_does_not_have_what_was_read_is_taken_again(database, sp
     spooled.catch_up()
     database("insert into u values (2)")
     spooled.catch_up()
-    assert sorted(new["k"] for _, _, new in spooled.changes()) == ["1", "2"]
+    assert sorted(new["k"] for _, _, new in spooled.changes() if new) == ["1", "2"]
     assert not points
 
 
@@ -784,7 +781,7 @@ def test_values_that_the_server_does_not_give_whole_end_the_capture(server, data
     ):
         spooled.catch_up()
     spooled.catch_up()
-    [(_, _, new)] = spooled.changes()
+    *_, (_, _, new) = spooled.changes()  # after a truncate, for the table was begun to be read
     assert new["b"] == "\\x" + "78" * 3_000_000
 
 
