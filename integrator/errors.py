@@ -41,6 +41,7 @@ TOPICS = Kind("topics", "the operator of Kafka", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
 PROCESS = Kind("process", "the operator", 5, retriable=True)
+REGISTRY = Kind("environment", "the operator", 5, retriable=True)
 SOURCE = Kind("source", "the operator of the source", 5, retriable=True)
 
 _MARK = "INTEGRATOR-ERROR:"
@@ -158,7 +159,9 @@ class EnvironmentFault(IntegratorError):
 
 
 class RegistryAway(EnvironmentFault):
-    """No schema registry answers."""
+    """No schema registry answers, or it fails: nothing is sent, and the cycle will be sent again."""
+
+    kind = REGISTRY
 
 
 class SourceAway(IntegratorError):

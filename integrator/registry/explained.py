@@ -10,6 +10,9 @@ from integrator.registry.bounded import AnswerTooLarge, printable
 
 NOT_FOUND = 404
 DENIED = (401, 403)
+BUSY = (408, 429)
+FAILED = 500
+"""And above: errors of a server, which time may mend (RFC 9110, section 15.6)."""
 REDIRECTED = (301, 302, 303, 307, 308)
 
 
@@ -51,5 +54,9 @@ def explained(error: Exception, access: RegistryAccess, where: str = "") -> Inte
         return ConfigurationError(
             f"{where}the server at {urls} redirects to another address ({error.http_status_code}), where our "
             "credentials do not go; give Kafka_Schema_Registry the address of the registry itself"
+        )
+    if error.http_status_code in BUSY or error.http_status_code >= FAILED:
+        return RegistryAway(
+            f"{where}the registry at {urls} fails now ({error.http_status_code}: {message}); mend it; nothing was sent"
         )
     return EnvironmentFault(f"{where}the registry at {urls} failed: {error.http_status_code} {message}")

@@ -131,7 +131,7 @@ class SlotPoints:
             yield
         finally:
             done.set()
-            watching.join()
+            watching.join(_ALIVE_S)  # the server may never answer the cancellation
 
 
 class ReadPoints:
