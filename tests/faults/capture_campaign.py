@@ -1,12 +1,18 @@
 """A database that is captured under load, while everything around it is killed, frozen, cut and changed.
 
-    python -m tests.faults.capture_campaign [--rounds 200] [--seed 1] [--delivery exactly_once] [--product mysql]
+    python -m tests.faults.capture_campaign [--rounds 200 | --minutes 60] [--seed 1] [--delivery exactly_once]
+        [--product mysql] [--defines]
 
 A round: inserts, updates, updates of keys, deletes, truncates, rollbacks and, now and then, a new column or a new
 table; meanwhile our process (with or without its JVM and workers), the database or the broker is killed by signal 9,
 our process is frozen, the database ends our connection, a proxy cuts it anywhere or holds its bytes for longer than the
 database waits, or the disk of our state is full. At its end the tables that a consumer makes of the topics are those of
 the database; with exactly_once no change is there twice.
+
+With --defines tables are defined otherwise, too, as often as all that: columns come with defaults, go, and get other names
+and types; tables are dropped and made again, change their names, and swap them; partitions are truncated, detached and
+attached with rows; rows have values that messages have not. Their topics then have what they have, for rows are read
+again.
 """
 
 from __future__ import annotations
@@ -56,6 +62,50 @@ FAULTS = (
     "table",
 )
 DISK_MB, SPOOL_BYTES = 400, 64 << 20
+ANYWHERE = (
+    "alter table {t} add column {c} int default 7",
+    "alter table {t} add column {c} varchar(20)",
+    "alter table {t} rename column {last} to {c}",
+    "alter table {t} drop column {last}",
+    "drop table {t}; {create}; insert into {t} (id, v, n) values (1, 'made again', 1)",
+)
+AT_POSTGRES = (
+    "alter table {t} alter n type text using n::text",
+    "alter table {t} alter n type bigint using n::bigint",
+    "alter table {t} alter n type int using (n::int + 1)",
+    "alter table {t} alter v type text using v || '.'",
+    "alter table {t} add column {c} float8; update {t} set {c} = 'NaN' where id % 2 = 0; update {t} set {c} = 1.5 where id % 3 = 0",
+    "alter table {t} add column {c} date default 'infinity'",
+    "alter table {t} replica identity full",
+    "begin; alter table {t} rename to away; delete from away where id % 5 = 0; alter table away rename to {t}; commit",
+    "begin; alter table {t} rename to away; alter table {u} rename to {t}; alter table away rename to {u}; commit",
+    "truncate p0",
+    "begin; alter table p detach partition p1; delete from p1 where id % 2 = 0; "
+    "alter table p attach partition p1 for values from (100) to (maxvalue); commit",
+    "begin; alter table p detach partition p0; alter table p0 rename to old{c}; create table p0 (like old{c} including all); "
+    "insert into p0 (id, v, n) values (7, 'was there', 1); alter table p attach partition p0 for values from (minvalue) to (100); commit",
+    "vacuum full {t}",
+)
+AT_BINLOG = (
+    "alter table {t} modify n bigint",
+    "alter table {t} modify n varchar(30)",
+    "alter table {t} modify n int",
+    "alter table {t} change {last} {c} varchar(40)",
+    "alter table {t} add column {c} date; update {t} set {c} = '2020-01-01' where id % 2 = 0",
+    "alter table {t} add column {c} time default '-800:00:00'",
+    "rename table {t} to away; delete from away where id % 5 = 0; rename table away to {t}",
+    "rename table {t} to away, {u} to {t}, away to {u}",
+    "alter table p truncate partition p0",
+    "create or replace table {t} (id int primary key, v longtext, n int)",
+    "alter table {t} engine = innodb",
+)
+"""t: a table. u: another one. c: a new name. last: the last column that came. create: makes t."""
+PARTITIONED = {
+    "postgres": "create table p (id int primary key, v text, n int) partition by range (id); create table p0 partition of p for "
+    "values from (minvalue) to (100); create table p1 partition of p for values from (100) to (maxvalue)",
+    "binlog": "create table p (id int primary key, v longtext, n int) partition by range (id) (partition p0 values less than (100), "
+    "partition p1 values less than maxvalue)",
+}
 
 
 BINLOG = "binlog_row_metadata = FULL\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nmax_binlog_size = 1M\n"
@@ -165,11 +215,11 @@ class Load(threading.Thread):
         )
         what = draw.random()
         if what < 0.4:
-            return f"insert into {table} (id, v, n) values ({one}, '{text}', {other}) {self._database.upsert}"
+            return f"insert into {table} (id, v, n) values ({one}, '{text}', '{other}') {self._database.upsert}"
         if what < 0.7:
-            return f"update {table} set n = {other} where id = {one}"
+            return f"update {table} set n = '{other}' where id = {one}"
         if what < 0.8:
-            return f"update {table} set id = -{other + ROWS} where id = {one} and n <> {other}"
+            return f"update {table} set id = -{other + ROWS} where id = {one} and n <> '{other}'"
         if what < 0.99:
             return f"delete from {table} where id = {one}"
         return f"truncate {table}"
@@ -234,14 +284,28 @@ class Made:
 class Campaign:
     """A database, a broker, and the process that captures."""
 
-    def __init__(self, directory: Path, database: Database, broker: brokers.KraftBroker, seed: int, delivery: str):
+    def __init__(
+        self,
+        directory: Path,
+        database: Database,
+        broker: brokers.KraftBroker,
+        seed: int,
+        delivery: str,
+        *,
+        defines: bool,
+    ):
         self.database, self.broker = database, broker
         self.draw, self.seed = random.Random(seed), seed
         self.tables, self.counted = ["t0", "t1"], Counter[str]()
         self.topics = Topics(broker.servers, once=delivery == "exactly_once")
         self.proxy, self.disk, self.faults = Proxy(), directory / "disk", list(FAULTS)
+        self.columns: dict[str, str] = {}
         for table in self.tables:
             self._create(table)
+        if defines:
+            self.faults = [one for one in self.faults if one not in ("column", "table")] + ["definition"] * 9
+            database.sql(PARTITIONED["postgres" if database.class_ == "postgres" else "binlog"])
+            self.tables.append("p")
         database.sql(f"insert into t0 {database.numbers('first', 0, 150)}")
         self.proxy.target = database.place
         self.channel = directory / "channel.yaml"
@@ -252,7 +316,7 @@ state: {self.disk}/state
 delivery: {delivery}
 restart: {{timeout_seconds: -1, first_seconds: 0.5, most_seconds: 2}}
 locations:
-  src: {{class: {database.class_}, address: "{database.address(self.proxy.place)}", spool_bytes: {SPOOL_BYTES}}}
+  src: {{class: {database.class_}, address: "{database.address(self.proxy.place)}", spool_bytes: {SPOOL_BYTES}{_READS_AGAIN if defines else ""}}}
   kaf: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], Kafka_Default_Topic: "{{hvr_tbl_name}}", Create_Topics: {{Partitions: 3, Replication_Factor: 1}}}}
 actions:
   - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
@@ -294,7 +358,7 @@ actions:
         load.ending.set()
         load.join()
         for table in self.tables:
-            self.database.sql(f"insert into {table} (id, v, n) values ({_mark(number)}, 'mark', 0)")
+            self.database.sql(f"insert into {table} (id, v, n) values ({_mark(number)}, 'mark', '0')")
         until(
             lambda: self._arrived(number),
             lambda: f"{faults}: not all came: " + "\n".join(self.daemon.lines[-12:]),
@@ -338,12 +402,41 @@ actions:
                 table = self.draw.choice(self.tables)
                 column = f"c{self.counted['column']}"
                 self.database.sql(f"alter table {table} add column {column} int default 7")
+            case "definition":
+                self._define()
             case "table" if len(self.tables) < 8:
                 table = f"t{len(self.tables)}"
                 self._create(table)
                 self.database.sql(f"insert into {table} {self.database.numbers(table, 0, 50)}")
                 self.tables.append(table)
                 load.tables.append(table)
+
+    def _define(self) -> None:
+        """Define a table otherwise; a statement that the database refuses is not counted."""
+        own = AT_POSTGRES if self.database.class_ == "postgres" else AT_BINLOG
+        statement = self.draw.choice((*ANYWHERE, *own))
+        table, other = self.draw.sample([one for one in self.tables if one != "p"], 2)
+        column = f"c{sum(self.counted.values())}"
+        if "{last}" in statement and table not in self.columns:
+            return
+        sql = statement.format(
+            t=table,
+            u=other,
+            c=column,
+            last=self.columns.get(table),
+            create=f"create table {table}(id int primary key, v {self.database.text}, n int)",
+        )
+        try:
+            self.database.sql(sql)
+        except (RuntimeError, *_AWAY) as refused:
+            self.counted[f"refused {type(refused).__name__}"] += 1
+            return
+        self.counted[statement[:60]] += 1
+        if "{c}" in statement and "{t}" in statement:
+            self.columns[table] = column
+        elif "drop" in statement or "replace" in statement or "{u}" in statement:
+            self.columns.pop(table, None)
+            self.columns.pop(other, None)
 
     def _fill(self, seconds: float) -> None:
         """Have no room in the file system of the state, for a while."""
@@ -373,6 +466,9 @@ actions:
         return wrong
 
 
+_READS_AGAIN = ', on_rewrite: read_again, values_without_form: "null", tables: [t0, t1, t2, t3, t4, t5, t6, t7, p]'
+
+
 def _mark(number: int) -> int:
     """The key of the row that is written at the end of a round."""
     return -1_000_000 - number
@@ -382,15 +478,23 @@ def _same(made: dict | None, wanted: dict | None) -> bool:
     """Whether a row is the same; a column that came later with a default is not in rows that were sent before."""
     if made is None or wanted is None:
         return made is wanted
-    return all(wanted[name] == value for name, value in made.items()) and all(
-        name in made or wanted[name] == 7 for name in wanted
+    return all(wanted.get(name, value) == value for name, value in made.items()) and all(
+        name in made or wanted[name] in (7, None) for name in wanted
     )
 
 
 def run(
-    directory: Path, rounds: int, seed: int, delivery: str, first: int = 0, product: str = "postgres"
+    directory: Path,
+    rounds: int,
+    seed: int,
+    delivery: str,
+    first: int = 0,
+    product: str = "postgres",
+    *,
+    defines: bool = False,
+    minutes: float = 0.0,
 ) -> Counter[str]:
-    """Have rounds. Returns what was counted; raises AssertionError where one ends wrongly."""
+    """Have rounds, or as many as there are minutes for. Returns what was counted; raises AssertionError where one ends wrongly."""
     kafka = brokers.libraries()
     assert kafka is not None
     (directory / "kafka").mkdir()
@@ -401,22 +505,27 @@ def run(
             if product == "postgres"
             else AtBinlog(stack.enter_context({"mariadb": mariadb, "mysql": mysql}[product].cluster(BINLOG)))
         )
-        campaign = Campaign(directory, database, broker, seed, delivery)
+        campaign = Campaign(directory, database, broker, seed, delivery, defines=defines)
         with campaign.running():
-            for number in range(first, first + rounds):
+            number, until_ = first, time.monotonic() + 60 * minutes
+            while time.monotonic() < until_ if minutes else number < first + rounds:
                 campaign.round(number)
+                number += 1
     return campaign.counted
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=0.0, help="instead of rounds")
+    parser.add_argument("--defines", action="store_true", help="tables are defined otherwise, too")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--delivery", default="exactly_once")
     parser.add_argument("--product", choices=("postgres", "mysql", "mariadb"), default="postgres")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="capture-") as name:
-        print(dict(run(Path(name), options.rounds, options.seed, options.delivery, product=options.product)))
+        how = {"product": options.product, "defines": options.defines, "minutes": options.minutes}
+        print(dict(run(Path(name), options.rounds, options.seed, options.delivery, **how)))
 
 
 if __name__ == "__main__":
