@@ -24,6 +24,10 @@ from integrator.transform.columns import Columns, to_columns
 from integrator.transform.events import Events, events
 from integrator.transform.expression import RunClock
 
+_WHOLE_ROWS = (
+    "have the database record whole rows (PostgreSQL: REPLICA IDENTITY FULL; MySQL, MariaDB: binlog_row_image = FULL)"
+)
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -208,7 +212,7 @@ class RowMaker:
                 Place(changes.file, int(changes.line[at])),
                 f"table {changes.table_of(at)}, column {column}: the record has no value, and "
                 f"{self._layout.envelope} has placeholders for text, bytes, and lists of text and integers "
-                "only; record full rows (REPLICA IDENTITY FULL)",
+                f"only; {_WHOLE_ROWS}",
             )
         )
 
@@ -225,9 +229,8 @@ class RowMaker:
                     Fault(
                         Place(changes.file, int(changes.line[row])),
                         f"table {changes.table_of(row)}, column {name}: the record has no value, and "
-                        f"{self._layout.format} cannot express that; record full rows (REPLICA IDENTITY FULL), send "
-                        "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in "
-                        "JSON",
+                        f"{self._layout.format} cannot express that; {_WHOLE_ROWS}, send missing values as null "
+                        "(Missing_Values: NULL; {hvr_missing} names them), or use a format in JSON",
                     )
                 )
 

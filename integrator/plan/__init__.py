@@ -25,6 +25,7 @@ from integrator.channel import kafka_access
 from integrator.channel import load as loading
 from integrator.channel import scope as scopes
 from integrator.channel.actions import Integrate
+from integrator.channel.databases import DatabaseLocation
 from integrator.channel.load import RunOptions
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
@@ -261,7 +262,8 @@ def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:
     yield from notes_of_deletes(tables)
     yield from notes_of_events(ends.scope)
     yield from notes_of_shared_topics(ends.kafka, tables)
-    yield from notes_of_partitions(tables, channel.locations[ends.scope.cap_loc].group)
+    if not isinstance(location := channel.locations[ends.scope.cap_loc], DatabaseLocation):  # which says whose rows are
+        yield from notes_of_partitions(tables, location.group)
     beside = (recipe.messages.oversized.dead_letters, ends.kafka.Transaction_Topic or "")
     yield from notes_of_creation(ends.kafka, [*(table.topic for table in tables), *beside])
     yield from notes_of_compaction(ends.kafka, tables)

@@ -14,6 +14,8 @@ _DATABASES = (
     "or (@@lower_case_table_names = 1 and lower(schema_name) = lower(%s))"
 )
 METADATA = "set global binlog_row_metadata = 'FULL'"
+_SETTING = ("ALL PRIVILEGES ON *.*", "SUPER", "BINLOG ADMIN", "SYSTEM_VARIABLES_ADMIN")
+"""Rights of which each allows to set it."""
 _LASTING = "and put it into the server's configuration"
 _OPEN = "connections that are open keep theirs"
 
@@ -23,8 +25,8 @@ def _setting(session: Session, name: str) -> str:
     return str(rows[0][1]) if rows else ""
 
 
-def problems(session: Session, location: BinlogLocation) -> Iterator[str]:
-    """Yield what of the server keeps us from capturing, with what to do."""
+def problems(session: Session, location: BinlogLocation, *, is_check: bool = False) -> Iterator[str]:
+    """Yield what of the server keeps us from capturing, with what to do. is_check: but for what a capture sets."""
     product = session.product
     database = session.server.database
     if database and not session.rows(_DATABASES, [database, database]):
@@ -32,11 +34,11 @@ def problems(session: Session, location: BinlogLocation) -> Iterator[str]:
     if (own := product.name.lower()) != location.class_:
         yield f"the server is a {product.name}: write `class: {own}`"
     elif location.captures_changes:
-        yield from _problems_of_log(session)
+        yield from _problems_of_log(session, is_check=is_check)
 
 
-def _problems_of_log(session: Session) -> Iterator[str]:
-    product = session.product
+def _problems_of_log(session: Session, *, is_check: bool) -> Iterator[str]:
+    product, grants = session.product, _grants(session)
     if product.version < product.least:
         least = ".".join(map(str, product.least))
         yield f"the server is older than {product.name} {least}: its log has no names of columns; upgrade it"
@@ -50,14 +52,14 @@ def _problems_of_log(session: Session) -> Iterator[str]:
         yield f"binlog_row_image is {image}: set global binlog_row_image = 'FULL', {_LASTING}; {_OPEN}"
     if _setting(session, "binlog_row_value_options"):
         yield f"binlog_row_value_options is not empty: set global binlog_row_value_options = '', {_LASTING}; {_OPEN}"
-    if not has_names(session):
+    if not has_names(session) and not (is_check and any(right in one for one in grants for right in _SETTING)):
         yield f"binlog_row_metadata is not FULL, so that the log has no names of columns: {METADATA}, {_LASTING}"
     try:
         end_of_log(session)
     except EnvironmentFault as error:
         yield f"{error}: grant {product.monitor}, replication slave on *.* to our user"
         return
-    if not any("REPLICATION SLAVE" in grant or "ALL PRIVILEGES ON *.*" in grant for grant in _grants(session)):
+    if not any("REPLICATION SLAVE" in grant or "ALL PRIVILEGES ON *.*" in grant for grant in grants):
         yield f"our user may not read the log: grant replication slave, {product.monitor} on *.* to it"
 
 

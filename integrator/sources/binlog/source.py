@@ -76,7 +76,7 @@ class BinlogSource(CapturedSource):
         """Yield why the server cannot be captured, and the statements that somebody with the rights must run."""
         try:
             with self._server.session() as session:
-                for text in settings.problems(session, self.location):
+                for text in settings.problems(session, self.location, is_check=True):
                     yield "address", text
         except IntegratorError as error:
             yield "address", str(error)
