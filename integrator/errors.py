@@ -288,6 +288,15 @@ class ConfigurationError(IntegratorError):
         super().__init__(problems if isinstance(problems, str) else "\n".join(map(str, self.problems)))
 
 
+class SchemaRefused(ConfigurationError):
+    """A registry does not take the schema of a table."""
+
+    def __init__(self, text: str, table: str) -> None:
+        """Take what is wrong, with the choices."""
+        self.table = table
+        super().__init__(text)
+
+
 class BegunOtherwise(ConfigurationError):
     """A cycle was begun with another definition of the channel, and a part of it is committed.
 

@@ -52,9 +52,10 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
         "{hvr_tbl_name}",
         description="Text with {hvr_tbl_name}, {hvr_tbl_base_name}, {hvr_schema}, {hvr_cap_loc} or {hvr_chn_name}.",
     )
-    Topic_Names: Literal["LITERAL", "AIRBYTE"] = Field(
+    Topic_Names: Literal["LITERAL", "UNDERSCORES", "AIRBYTE"] = Field(
         "LITERAL",
-        description="LITERAL: topics have the text as their name. AIRBYTE: as Airbyte's name transformer writes that "
+        description="LITERAL: topics have the text as their name. UNDERSCORES: each character that Kafka does not "
+        "take is an underscore. AIRBYTE: as Airbyte's name transformer writes that "
         "text, names in it among it: marks of letters go, a run of blanks is one underscore, and so is each other "
         "character but a-z A-Z 0-9 _; {hvr_schema} is empty where a table has no schema (extension).",
     )

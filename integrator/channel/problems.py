@@ -84,6 +84,18 @@ class Problems:
         """Add a problem of a parameter of the action at `place`; None for the channel as a whole."""
         self.add(() if place is None else ("actions", place, parameter), reason, table)
 
+    def of_tables(self) -> dict[str, str]:
+        """Return what is wrong with single tables, by their names."""
+        found: dict[str, list[str]] = {}
+        for reason, tables in self._of_tables.values():
+            for table in tables:
+                found.setdefault(table, []).append(reason.text)
+        return {table: "; ".join(texts) for table, texts in found.items()}
+
+    def forget_tables(self) -> None:
+        """Forget what is wrong with single tables."""
+        self._of_tables.clear()
+
     def raise_any(self) -> None:
         """Raise ConfigurationError with all problems, if there are any."""
         if self._found or self._of_tables:

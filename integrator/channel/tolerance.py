@@ -35,6 +35,12 @@ class Errors(Model):
         description="none: the first such record ends the integrate job. all: its line is rejected, and the others are "
         "sent.",
     )
+    tables: Literal["stop", "set_aside"] = Field(
+        "stop",
+        description="What becomes of a captured table that cannot be sent, for a registry refuses its schema, or its "
+        "names or types go into no message. stop: the channel stops. set_aside: the others go on. It is tried again at "
+        "each start, and by `resume --table`; then its rows are read again, after a truncate.",
+    )
     topic: TopicName | None = Field(
         None,
         alias="deadletterqueue.topic.name",

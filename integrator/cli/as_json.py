@@ -17,6 +17,7 @@ from integrator.plan import Plan
 from integrator.refresh.ledger import Ledger
 from integrator.run.seen.failure import Failure
 from integrator.run.seen.heartbeat import Beat
+from integrator.run.state import aside
 from integrator.run.state.directory import State
 from integrator.run.state.rewind import Synced
 from integrator.schema import describe
@@ -122,6 +123,7 @@ def state(
         "why": beat.why if beat else None,
         "suspended": kept.suspended,
         "failure": dataclasses.asdict(failed) if failed else None,
+        "set_aside": {name: dataclasses.asdict(one) for name, one in aside.read(kept.path).items()},
         "refreshes": list(Ledger(kept.path).standing()),
         "cycles": [
             dataclasses.asdict(one) | {"at": one.at.isoformat()} for one in cycles if not isinstance(one, Damaged)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from integrator.channel.databases import address_problem
+from integrator.channel.patterns import NAME
 from integrator.cli.first_channel import dialect_of, name_of, word
 from integrator.cli.templates import FILES, FIRST
 from integrator.errors import ConfigurationError
@@ -38,8 +40,14 @@ _MISSING = """\
   # did not change. Such columns are null, and named here.
   - {action: ColumnProperties, Name: missing, Datatype: text, Extra: true, IntegrateExpression: "{hvr_missing}"}
 """
+_OTHERS_GO_ON = """\
+# A table that cannot be sent does not stop the others: it is tried again at each start.
+errors: {tables: set_aside}
+"""
 _KEEPS_ON = '    values_without_form: "null"\n    on_rewrite: read_again\n'
 """Legal values and statements of a database do not stop the channel, and topics have what tables have."""
+_UNDERSCORES = "    # Characters of names that Kafka does not take are underscores.\n    Topic_Names: UNDERSCORES\n"
+_OTHER = re.compile(r"[^a-zA-Z0-9._-]")
 _TOMBSTONES = "  - {action: Integrate, OnDeleteSendTombstone: true}\n"
 
 
@@ -86,8 +94,9 @@ def channel_of(asked: Asked) -> Direct:
     source += _KEEPS_ON
     if asked.snapshot:
         source += f"    snapshot: {word(asked.snapshot)}\n"
-    topic = ("" if class_ in SCHEMES else f"{name}.") + "{hvr_schema}.{hvr_tbl_name}"
-    return Direct(name, _text(asked, name, source, topic), password, PASSWORD_VARIABLES[class_])
+    database = "" if class_ in SCHEMES else f"{_OTHER.sub('_', _database(address))}."
+    topic = database + "{hvr_schema}.{hvr_tbl_base_name}"
+    return Direct(name, _text(asked, name, source, topic, _OTHERS_GO_ON), password, PASSWORD_VARIABLES[class_])
 
 
 def _of_directory(asked: Asked) -> Direct:
@@ -131,7 +140,10 @@ def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") ->
         name=name,
         source=source,
         brokers=f"[{', '.join(word(one.strip()) for one in asked.brokers.split(','))}]",
-        access=access + (line if at_location else "") + (_NULL if has_all else ""),
+        access=access
+        + (line if at_location else "")
+        + (_NULL if has_all else "")
+        + (_UNDERSCORES if asked.definitions is None else ""),
         topic=asked.topic or topic,
         tables=tables,
         actions="".join(
@@ -165,9 +177,18 @@ def _without_password(source: str) -> tuple[str, str | None]:
     return urlunsplit(parts._replace(netloc=f"{name}{at}{host}", query=urlencode(query))), given
 
 
+def _database(address: str) -> str:
+    return unquote(urlsplit(address).path.strip("/"))
+
+
 def _name(address: str) -> str:
-    letters = re.sub(r"[^a-z0-9_]+", "_", urlsplit(address).path.strip("/").lower()).strip("_")
-    return (letters if letters[:1].isalpha() else f"c{letters}")[:12]
+    """Return the channel's name: the database's, or, where that is no such name, what is made of it and no other's."""
+    database = _database(address)
+    if re.fullmatch(NAME, database):
+        return database
+    letters = re.sub(r"[^a-z0-9_]+", "_", database.lower()).strip("_")
+    letters = letters if letters[:1].isalpha() else f"c{letters}"
+    return f"{letters[:7]}_{zlib.crc32(database.encode()) & 0xFFFF:04x}"
 
 
 def written(direct: Direct, to: Path) -> None:

@@ -22,6 +22,7 @@ from integrator.plan import Plan
 from integrator.refresh.ledger import Ledger
 from integrator.run.seen.failure import Failure
 from integrator.run.seen.heartbeat import Beat
+from integrator.run.state import aside
 from integrator.run.state.directory import State
 from integrator.run.state.rewind import Synced
 from integrator.schema import describe
@@ -44,6 +45,8 @@ def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterat
         yield f"last failure: {failure.time} ({failure.kind}), {what}, number {failure.in_a_row} in a row{again}"
         yield from (f"  {line}" for line in failure.error.splitlines())
     yield from refreshes.standing()
+    for name, one in aside.read(state.path).items():
+        yield f"table {name} is set aside since {one.since}: {one.reason}"
 
 
 def lag(lag: Lag | None) -> Iterator[str]:

@@ -94,10 +94,16 @@ def suspend(
 def resume(
     context: typer.Context,
     channel: ChannelFile,
+    table: Annotated[
+        list[str] | None, typer.Option(help="Try this table again, which is set aside; may be repeated.")
+    ] = None,
 ) -> None:
-    """Have a suspended channel go on, or a failed one start again; report what it does then."""
+    """Have a suspended channel go on, a failed one start again, or a table that is set aside be tried again."""
     from integrator.run import resume as resuming
     from integrator.run.state.directory import State
 
     found = progress_of(context, channel)
+    if table:
+        output.console().print(resuming.resume_tables(State(found.place), found.channel, table))
+        return
     output.console().print(resuming.resume(State(found.place), found.channel))

@@ -17,7 +17,7 @@ A parameter of an action is a field of its model in channel/actions, and the use
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,14 +57,21 @@ from integrator.plan.source import (
 )
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
-from integrator.plan.topic import check_creation, check_row_topics, notes_of_creation, notes_of_shared_topics
+from integrator.plan.topic import (
+    check_creation,
+    check_row_topics,
+    check_underscores,
+    notes_of_creation,
+    notes_of_shared_topics,
+)
 from integrator.plan.whole_event import notes_of_events
 from integrator.schema import Table
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
-__all__ = ["Plan", "as_kept", "build", "learned", "replan"]
+__all__ = ["Plan", "as_kept", "build", "learned", "replan", "sets_aside"]
 
+NONE: Mapping[str, str] = {}
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
 
@@ -99,18 +106,32 @@ def _came(channel: Channel) -> adding.Added:
     return adding.read(channel.place) if adds_columns(channel) else {}
 
 
-def replan(plan: Plan, came: adding.Added) -> Plan:
+def replan(plan: Plan, came: adding.Added, aside: Mapping[str, str] | None = None) -> Plan:
     """Make a plan again, of what was read for it, with the columns that came since.
 
-    Raises ConfigurationError where they do not go together with the channel.
+    aside: the tables that are set aside; None for those that the plan has. Raises ConfigurationError where they do not
+    go together with the channel.
     """
-    return _build_plan(plan.origin, came, Problems(plan.origin.file), lambda _: ())
+    aside = plan.aside if aside is None else aside
+    return _build_plan(plan.origin, came, Problems(plan.origin.file), lambda _: (), aside)
 
 
-def as_kept(plan: Plan) -> Plan:
+def sets_aside(plan: Plan) -> bool:
+    """Return whether a table that cannot be sent is set aside, while there are others."""
+    return _sets_aside(plan.origin) and len(plan.recipe.tables) > 1
+
+
+def _sets_aside(origin: Origin) -> bool:
+    channel = origin.channel
+    is_captured = all(isinstance(channel.locations[name], DatabaseLocation) for name in origin.changes)
+    return channel.errors.tables == "set_aside" and is_captured and not origin.refreshing
+
+
+def as_kept(plan: Plan, aside: Mapping[str, str]) -> Plan:
     """Make a plan again, with the definitions that the channel's state keeps, and nothing that its source has now.
 
-    Raises ConfigurationError as `replan`, and EnvironmentFault for a state that is damaged.
+    aside: the tables that are set aside, as the state keeps them. Raises ConfigurationError as `replan`, and
+    EnvironmentFault for a state that is damaged.
     """
     channel, origin = plan.origin.channel, plan.origin
     if channel.tables:
@@ -120,7 +141,7 @@ def as_kept(plan: Plan) -> Plan:
     tables = [table for one in changes.values() for table in one.tables()]
     definitions = dataclasses.replace(origin.definitions, tables=tables)
     origin = dataclasses.replace(origin, changes=changes, definitions=definitions)
-    return replan(dataclasses.replace(plan, origin=origin), _came(channel))
+    return replan(dataclasses.replace(plan, origin=origin), _came(channel), aside)
 
 
 def learned(plan: Plan, found: SchemasFound, came: adding.Added) -> Plan:
@@ -150,20 +171,34 @@ class _Ends:
     scope: ChannelScope
 
 
-def _build_plan(origin: Origin, came: adding.Added, problems: Problems, client: Client) -> Plan:
-    """Make the plan, with the columns that came while the channel ran; `problems` are those found before."""
+def _build_plan(
+    origin: Origin, came: adding.Added, problems: Problems, client: Client, aside: Mapping[str, str] = NONE
+) -> Plan:
+    """Make the plan, with the columns that came while the channel ran; `problems` are those found before.
+
+    aside: the tables that are set aside, and why. Others that cannot be sent are, too, where the channel has it.
+    """
     channel = origin.channel
     tables = [adding.with_columns(table, came) for table in origin.definitions.tables]
     problems.tables = [table.name for table in tables]
     problems.everywhere = frozenset(place for place, one in enumerate(channel.actions) if one.table == "*")
     ends = _ends(origin, tables, problems, client)
     scope, strategies = ends.scope, Strategies()
-    recipe = _recipe(origin, ends, came, strategies)
+    recipe = _recipe(origin, ends, came, strategies, aside)
     restart, schedule = restart_of(channel, problems), schedule_of(channel, scope.kafka, problems)
     limits = whole_location(Integrate, channel, scope.kafka, problems, ["CycleByteLimit", "Delay"]).values
     if ends.registry is not None and not len(problems):  # else not all schemas can be made
         for text in clashes(registrations(recipe, strategies)):
             problems.add(("locations", scope.kafka, "Kafka_Schema_Registry"), text)
+    wrong = problems.of_tables()
+    if (
+        wrong
+        and _sets_aside(origin)
+        and len(wrong.keys() | aside.keys()) < len(tables)
+        and not wrong.keys() & aside.keys()
+    ):
+        problems.forget_tables()
+        return _build_plan(origin, came, problems, client, {**aside, **wrong})
     problems.raise_any()
     return Plan(
         source=ends.source,
@@ -172,14 +207,26 @@ def _build_plan(origin: Origin, came: adding.Added, problems: Problems, client: 
         delay=limits.Delay or 0,
         schedule=schedule,
         restart=restart,
-        notes=(*origin.definitions.notes, *scope.notes, *_notes(ends, recipe), *notes_of_added(came)),
+        notes=(
+            *origin.definitions.notes,
+            *scope.notes,
+            *_notes(ends, recipe),
+            *notes_of_added(came),
+            *map(_aside, aside.items()),
+        ),
         state=channel.place,
         recipe=recipe,
         registry=ends.registry,
         conditions={table.name: conditions_of(scope.of(table)) for table in tables},
         strategies=strategies,
         origin=origin,
+        aside=aside,
     )
+
+
+def _aside(one: tuple[str, str]) -> str:
+    name, why = one
+    return f"table {name} is set aside, and the others go on: {why}"
 
 
 def _ends(origin: Origin, tables: Sequence[Table], problems: Problems, client: Client) -> _Ends:
@@ -203,16 +250,19 @@ def _ends(origin: Origin, tables: Sequence[Table], problems: Problems, client: C
     return _Ends(source, kafka, settings, registry, scope)
 
 
-def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strategies) -> Recipe:
+def _recipe(
+    origin: Origin, ends: _Ends, came: adding.Added, strategies: Strategies, aside: Mapping[str, str]
+) -> Recipe:
     """Return what executors do; the subject strategies of tables are noted, and what is wrong is a problem."""
     scope, channel, settings = ends.scope, origin.channel, ends.settings
-    check_names(scope, scope.tables)
-    absent = _absent(scope)
+    check_names(scope, [table for table in scope.tables if table.name not in aside])
+    absent = (*_absent(scope), *(table for table in scope.tables if table.name in aside))
     made = [table_recipe(scope, table, strategies) for table in scope.tables if table not in absent]
     recipes = [table for table in made if table is not None]
     at_kafka = scope.problems.at_location(scope.kafka)
     check_tables(scope.layout, recipes, at_kafka)
     check_row_topics(scope, recipes, strategies)
+    check_underscores(scope, recipes)
     check_source(scope, ends.source, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)

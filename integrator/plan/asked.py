@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from integrator.channel.databases import DatabaseLocation
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import CHOSEN, DIALECTS
 from integrator.encode.transactions import SERIALIZERS
@@ -17,6 +18,10 @@ from integrator.sources.tables import TableSource
 def check_source(scope: ChannelScope, source: AnySource, tables: Sequence[TableRecipe]) -> None:
     """Report what tables are to have and the source does not have, or does not have in one piece."""
     _check_added(scope)
+    is_captured = isinstance(scope.channel.locations[scope.cap_loc], DatabaseLocation)
+    if scope.channel.errors.tables == "set_aside" and not is_captured:
+        text = "tables are set aside where a database is captured, whose rows are read again then; leave it out"
+        scope.problems.add(("errors", "tables"), text)
     if isinstance(source, TableSource):
         return
     _check_marks(scope, source, tables)

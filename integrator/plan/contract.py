@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from integrator.channel import reader
@@ -43,7 +44,8 @@ class Origin:
 class Plan:
     """All that a run will do, decided: what to read, what to send, and where the progress is kept.
 
-    kafka: the Kafka location's name. state: the channel's state directory. origin: what the plan is made of.
+    kafka: the Kafka location's name. state: the channel's state directory. origin: what the plan is made of. aside: why
+    tables are set aside, which are not sent, by their names.
     """
 
     source: AnySource
@@ -59,6 +61,7 @@ class Plan:
     conditions: dict[str, Conditions]
     strategies: Strategies = field(repr=False)
     origin: Origin = field(repr=False)
+    aside: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def channel(self) -> str:

@@ -27,6 +27,7 @@ from integrator.schema import Table
 from integrator.transform.message_place import ACCEPTED, TOPIC
 
 _OTHER = re.compile(r"[^a-zA-Z0-9._-]+")
+_OTHER_CHARACTER = re.compile(r"[^a-zA-Z0-9._-]")
 
 
 def names_of(scope: ChannelScope, table: Table) -> dict[str, str | None]:
@@ -60,6 +61,8 @@ def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | N
         return "", ()
     if as_airbyte:
         topic = standard_identifier(topic)
+    if scope.location.Topic_Names == "UNDERSCORES":
+        topic = _OTHER_CHARACTER.sub("_", topic)
     if not TOPIC.fullmatch(topic):
         written = _OTHER.sub("-", topic)
         text = f"Kafka accepts no such topic; it would be {topic!r}, and {ACCEPTED}"
@@ -74,8 +77,8 @@ def _check_row_topic(scope: ChannelScope, table: Table, parts: tuple[Part, ...])
     wrong = [part.text for part in parts if isinstance(part, Text) and _OTHER.search(part.text)]
     if wrong:
         raise ExpressionError(f"Kafka accepts no topic with {wrong[0]!r}; {ACCEPTED}")
-    if scope.location.Topic_Names == "AIRBYTE":
-        raise ExpressionError("rows name their topics as they are; leave Topic_Names: AIRBYTE out")
+    if (names := scope.location.Topic_Names) != "LITERAL":
+        raise ExpressionError(f"rows name their topics as they are; leave Topic_Names: {names} out")
     bundling = scope.layout.bundling
     if bundling.keyless:
         raise ExpressionError(f"a message of {bundling.mode} holds rows of many topics; use ROW or CHANGE")
@@ -123,6 +126,21 @@ def notes_of_shared_topics(location: KafkaLocation, tables: Sequence[TableRecipe
                 f"{named(same, len(tables))}: their messages are in one topic, {topic}, whose name Airbyte's name "
                 "transformer made; to have them apart, give one of them a topic of its own (Integrate Topic)"
             )
+
+
+def check_underscores(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
+    """Add a problem for each table whose topic is another one's only for the characters that became underscores."""
+    if scope.location.Topic_Names != "UNDERSCORES":
+        return
+    first: dict[str, TableRecipe] = {}
+    for one in tables:
+        other = first.setdefault(one.topic, one)
+        if other.in_source.full_name != one.in_source.full_name:
+            text = (
+                f"its topic {one.topic} is that of {other.in_source.full_name}: both names have characters that Kafka "
+                f"does not take; give it one of its own, {{action: Integrate, table: {one.table.name}, Topic: …}}"
+            )
+            scope.problems.add(_place(scope, None), text, one.table.name)
 
 
 def check_creation(scope: ChannelScope, topics: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ import json
 from confluent_kafka.schema_registry import RegisteredSchema
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from integrator.errors import ConfigurationError, IntegratorError
+from integrator.errors import IntegratorError, SchemaRefused
 from integrator.plan.registry import Registration
 from integrator.registry.access import RegistryAccess
 from integrator.registry.bounded import printable, printable_lines
@@ -26,22 +26,24 @@ def refused(
     if code == CONFLICT:
         return refusal(message or "not compatible", registration, latest)
     if code == INVALID:
-        return ConfigurationError(
-            f"{registration.subject}: the registry cannot read the schema: {message}\n{pretty(registration.text)}"
+        return SchemaRefused(
+            f"{registration.subject}: the registry cannot read the schema: {message}\n{pretty(registration.text)}",
+            registration.table,
         )
     return explained(error, access, registration.subject)
 
 
-def refusal(reason: str, registration: Registration, latest: RegisteredSchema | None) -> ConfigurationError:
+def refusal(reason: str, registration: Registration, latest: RegisteredSchema | None) -> SchemaRefused:
     """Return the error for a schema that the registry will not have: its reason, the difference, and the choices."""
     before = pretty((latest.schema.schema_str if latest else "") or "").splitlines()
     ours = pretty(registration.text).splitlines()
     difference = printable_lines("\n".join(difflib.unified_diff(before, ours, "registered", "ours", lineterm="", n=1)))
-    return ConfigurationError(
+    return SchemaRefused(
         f"{registration.subject}: the registry refuses the schema of table {registration.table}: {printable(reason)}\n"
         f"{difference}\n"
         "choices: let new columns be nullable; set the subject's compatibility to NONE; write to another topic or "
-        "subject (Kafka_Default_Topic, ValueSubjectStrategy); or keep the old column (ColumnProperties Datatype)"
+        "subject (Kafka_Default_Topic, ValueSubjectStrategy); or keep the old column (ColumnProperties Datatype)",
+        registration.table,
     )
 
 

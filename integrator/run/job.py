@@ -25,7 +25,7 @@ from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
 from integrator.run.left_cycle import LeftCycle
-from integrator.run.replanning import registered, replanned
+from integrator.run.replanning import keep, registered, replanned, taken_up
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.seen import progress
@@ -36,6 +36,7 @@ from integrator.run.spark import session, starting
 from integrator.run.spark.failures import classify
 from integrator.run.spark.steps import SparkSteps
 from integrator.run.state import consistency
+from integrator.run.state.aside import is_requested
 from integrator.run.state.compaction import JournalCompaction
 from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES
@@ -83,9 +84,9 @@ class Job:
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, *kept))
         self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
+        self.plan = registered(self.plan, self.state)
         if not self._left.is_of_another_plan:
             self.keep()
-        self.plan = registered(self.plan, self.state)
 
     def close(self) -> None:
         """Give the channel back."""
@@ -165,6 +166,8 @@ class Job:
         """
         if self._stopping.is_set():
             return
+        if is_requested(self.state.path):
+            self.plan, self._is_kept = taken_up(self.plan, self.state), False
         adding = True
         while adding:
             with contextlib.ExitStack() as held:
@@ -200,7 +203,7 @@ class Job:
     def keep(self) -> None:
         """Keep what the source knows, once a cycle is begun by the plan: what was kept before is not needed then."""
         if not self._is_kept:
-            self.plan.changes.keep(self.state.path)
+            keep(self.plan, self.state)
             self._is_kept = True
 
     def _hold(self, held: contextlib.ExitStack) -> bool:
@@ -297,7 +300,8 @@ class Job:
         return CycleShards(self.state.path, self.plan.recipe, self.plan.topics, self.keep)
 
     def _ending(self) -> bool:
-        return self._stopping.is_set() or self.state.suspended is not None or self._left.is_synced
+        is_asked = self.state.suspended is not None or is_requested(self.state.path)
+        return self._stopping.is_set() or is_asked or self._left.is_synced
 
 
 class _Cycles:

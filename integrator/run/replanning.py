@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import structlog
 
 from integrator import registration
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
-from integrator.errors import ColumnsFound, DataError, Found, IntegratorError, SchemasFound, TopicsFound
-from integrator.plan import Plan, as_kept, learned, replan
+from integrator.errors import ColumnsFound, DataError, Found, IntegratorError, SchemaRefused, SchemasFound, TopicsFound
+from integrator.plan import Plan, as_kept, learned, replan, sets_aside
+from integrator.run.state import aside
+from integrator.run.state.aside import requested
 from integrator.run.state.directory import State
 from integrator.tables import discovered_columns
 
@@ -20,12 +23,54 @@ def registered(plan: Plan, state: State) -> Plan:
 
     Topics that are not there are created. Raises IntegratorError.
     """
-    plan = registration.resolve(plan.of_state(state.identity()))
+    plan = _resolved(plan.of_state(state.identity()), state)
     producer = plan.recipe.send.producer
     created = topics.ensure(producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
     if created:
         structlog.get_logger().info("topics created", channel=plan.channel, topics=created)
     return dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
+
+
+def _resolved(plan: Plan, state: State) -> Plan:
+    """Return a plan whose schemas are registered; tables whose schema is refused are set aside, where it has that."""
+    while True:
+        try:
+            return registration.resolve(plan)
+        except SchemaRefused as refused:
+            if not sets_aside(plan):
+                raise
+            aside = {**plan.aside, refused.table: str(refused).splitlines()[0]}
+            made = replan(plan, discovered_columns.read(state.path), aside)
+            plan = dataclasses.replace(made, state=plan.state).of_state(state.identity())
+
+
+def taken_up(plan: Plan, state: State) -> Plan:
+    """Return the plan with tables that were set aside and are to be tried again. Raises IntegratorError."""
+    names = requested(state.path)
+    aside = {name: why for name, why in plan.aside.items() if name not in names}
+    made = replan(plan, discovered_columns.read(state.path), aside)
+    return registered(dataclasses.replace(made, state=plan.state), state)
+
+
+def keep(plan: Plan, state: State) -> None:
+    """Keep what a plan knows: the definitions of its source's tables, and which tables are set aside.
+
+    The rows of those that are not any more are read again.
+    """
+    plan.changes.keep(state.path)
+    names = {table.name: table.full_name for table in plan.origin.definitions.tables}
+    new, gone = aside.keep(state.path, plan.aside, names)
+    log = structlog.get_logger().bind(channel=plan.channel)
+    for name in new:
+        log.warning(
+            "a table is set aside, and the others go on",
+            table=name,
+            why=plan.aside[name],
+            remedy="mend that, and integrator resume --table, or start again: its rows are then read again",
+        )
+    if gone:
+        log.info("tables are no longer set aside", tables=gone)
+        plan.changes.read_again(state.path, gone)
 
 
 def as_begun(plan: Plan) -> Plan | None:
@@ -35,7 +80,7 @@ def as_begun(plan: Plan) -> Plan | None:
     nothing is kept, or the channel's file is another one since.
     """
     try:
-        made = as_kept(plan)
+        made = as_kept(plan, {name: one.reason for name, one in aside.read(Path(plan.state)).items()})
     except IntegratorError:
         return None
     is_another = bool(made.recipe.tables) and made.recipe != plan.recipe
@@ -81,7 +126,7 @@ def _with_schemas(plan: Plan, state: State, found: SchemasFound) -> Plan:
     before = {table.table.name for table in plan.recipe.tables}
     made = learned(plan, found, discovered_columns.read(state.path))
     made = registered(dataclasses.replace(made, state=plan.state), state)
-    made.changes.keep(state.path)
+    keep(made, state)
     new = sorted({table.table.name for table in made.recipe.tables} - before)
     log = structlog.get_logger()
     log.info("schemas found", channel=plan.channel, topic=found.topic, ids=list(found.ids), new_tables=new)

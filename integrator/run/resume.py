@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -13,6 +13,7 @@ from integrator import durable
 from integrator.errors import EnvironmentFault
 from integrator.run.seen import failure as failures
 from integrator.run.seen.heartbeat import Beat, Heartbeat
+from integrator.run.state import aside
 from integrator.run.state.directory import State
 
 POLL_S = 0.5
@@ -93,6 +94,24 @@ def resume(state: State, channel: str, wait_s: float = _WAIT_S) -> str:
         gone_on = "goes on" if now != "suspended" else "is to go on, and has not yet: see the log"
         return f"channel {channel} was suspended ({reason}) and {gone_on} in process {holder}: {now}"
     return f"channel {channel} was neither suspended nor failed; process {holder} goes on with it: {doing}"
+
+
+def resume_tables(state: State, channel: str, tables: Sequence[str]) -> str:
+    """Have tables that are set aside be tried again, now or at the next start; return what happens.
+
+    Raises EnvironmentFault for tables that are not set aside.
+    """
+    there = aside.read(state.path)
+    if others := [name for name in tables if name not in there]:
+        known = ", ".join(there) or "none is"
+        raise EnvironmentFault(f"channel {channel}: not set aside: {', '.join(others)}; set aside are: {known}")
+    names = ", ".join(tables)
+    if (holder := state.holder()) is None:
+        return (
+            f"no process integrates channel {channel}; at the next start all tables that are set aside are tried again"
+        )
+    aside.request(state.path, tables)
+    return f"channel {channel}: process {holder} tries again: {names}; then its rows are read again, after a truncate"
 
 
 def _doing(state: State) -> str:

@@ -141,6 +141,9 @@ class FixedSchemas:
     def keep(self, state: Path) -> None:
         """Keep nothing."""
 
+    def read_again(self, state: Path, tables: Sequence[str]) -> None:
+        """Do nothing: no rows are read."""
+
     def server_log(self) -> ServerLog | None:
         """Return None: nobody keeps a log for it."""
 
@@ -214,6 +217,9 @@ class Source(Protocol):
 
     def keep(self, state: Path) -> None:
         """Keep what is known of its schemas in the channel's state directory."""
+
+    def read_again(self, state: Path, tables: Sequence[str]) -> None:
+        """Have all rows of tables of a database be sent again. tables: their schemas and names."""
 
     def server_log(self) -> ServerLog | None:
         """Return the log that a database keeps for the channel; None where there is none. Raises IntegratorError."""

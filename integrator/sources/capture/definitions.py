@@ -243,12 +243,16 @@ def _merged(before: Table, after: Table) -> Table:
 
 
 def _named(tables: dict[str, Table]) -> list[Table]:
-    """Return tables by names that no two of them have, whatever their case: SCHEMA_TABLE where another one has it."""
+    """Return tables by names that no two of them have, whatever their case: SCHEMA_TABLE where another one has it.
+
+    A table that has such a name in the database goes before those that have it in other case.
+    """
     found: dict[str, Table] = {}
-    for table in tables.values():
+    for table in sorted(tables.values(), key=lambda one: one.base_name != one.name):
         key = next(one for one in _names_of(table) if one not in found)
         found[key] = replace(table, name=key)
-    return list(found.values())
+    places = {full_name: place for place, full_name in enumerate(tables)}
+    return sorted(found.values(), key=lambda table: places[table.full_name])
 
 
 def _names_of(table: Table) -> Iterator[str]:

@@ -14,7 +14,7 @@ from integrator.channel.problems import Report
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import IntegratorError, SchemasFound
 from integrator.schema import Table
-from integrator.sources.capture import definitions, progress
+from integrator.sources.capture import definitions, first_rows, progress
 from integrator.sources.capture.frames import FRAMES
 from integrator.sources.capture.reader import FrameReader
 from integrator.sources.capture.thread import Capture
@@ -87,6 +87,10 @@ class CapturedSource:
     def keep(self, state: Path) -> None:
         """Keep the definitions in a state directory."""
         self.known.write(state)
+
+    def read_again(self, state: Path, tables: Sequence[str]) -> None:
+        """Have the rows of tables be read again, after a truncate: their changes since then were not sent."""
+        first_rows.request(state / SPOOL, tables)
 
     def notes(self) -> Iterator[str]:
         """Yield which tables are left out."""

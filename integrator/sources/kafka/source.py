@@ -130,6 +130,9 @@ class Topics:
         """Keep what is known of schemas in a state directory."""
         self.known.write(state)
 
+    def read_again(self, state: Path, tables: Sequence[str]) -> None:
+        """Do nothing: no table of topics is set aside."""
+
     @property
     def _discovery(self) -> Discovery:
         encoding = self.reader.encoding
