@@ -133,3 +133,18 @@ def test_a_channel_warns_or_stops_where_its_location_says_so(database, spooled):
     assert warned["why"] == "alter table t add c int default 7"
     assert captured(spooled)["1"] == {"k": "1", "v": "a"}
     assert captured(spooled)["3"] == {"k": "3", "v": "c", "c": "1"}
+
+
+def test_a_table_that_cannot_be_captured_for_a_while_does_not_stop_the_others(database, spooled):
+    """Its log has changes of an engine without transactions; once it is of InnoDB again, its rows are read again."""
+    database(f"{T}; create table u (k int primary key)")
+    spooled.catch_up()
+    database("alter table t engine = MyISAM; insert into t values (3, 'c'); insert into u values (1)")
+    with capture_logs() as logs:
+        spooled.catch_up()
+    assert any("t was captured, and cannot be any more: it is of the engine MyISAM" in one["event"] for one in logs)
+    assert captured(spooled, "u") == table_of(database, "u")
+    database("alter table t engine = InnoDB; insert into t values (4, 'd'); delete from t where k = 1")
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+    assert captured(spooled, "u") == table_of(database, "u")

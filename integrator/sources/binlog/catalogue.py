@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from integrator.channel.databases import BinlogLocation
-from integrator.decode.encodings.pgoutput import Column, Relation
+from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import Charsets
+from integrator.sources.binlog.logged import HIDDEN as HASH
+from integrator.sources.binlog.logged import column_of, definition_of, in_catalogue, is_now
 from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Session, quoted
-from integrator.sources.binlog.table_map import HASH
-from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
+from integrator.sources.capture.definitions import Definition, Definitions, is_wanted, tables_of
 from integrator.tables import mysql_catalogue
 
 _SYSTEM = "('mysql', 'information_schema', 'performance_schema', 'sys')"
@@ -25,7 +26,8 @@ _TABLES = (
     "order by table_schema, table_name"
 )
 _COLUMNS = (
-    "select table_schema, table_name, column_name, data_type, column_type, character_set_name "  # noqa: S608
+    "select table_schema, table_name, column_name, data_type, column_type, character_set_name, is_nullable, "  # noqa: S608
+    "column_key "
     f"from information_schema.columns where table_schema not in {_SYSTEM} "
     "order by table_schema, table_name, ordinal_position"
 )
@@ -52,8 +54,6 @@ _HEXADECIMAL = frozenset(
 )  # fmt: skip
 _OF_LABELS = frozenset(("enum", "set"))
 """Types whose definitions have text of their owner."""
-OWN_TEXT = frozenset(("uuid", "inet6", "inet4"))
-"""Types whose values are bytes in the log, and text in results; the log does not say which they are."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,9 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
             left_out[full] = reason
             continue
         own = columns[schema, name]
-        relation = Relation(numbers.get(full, 0), schema, name, "f", tuple(Column(one[0], 0, 0, True) for one in own))
+        relation = Relation(
+            numbers.get(full, 0), schema, name, "f", tuple(column_of(name, in_catalogue(*more)) for name, *more in own)
+        )
         kinds = {str(column[0]): str(column[1]) for column in own}
         tables.append(Captured(relation, kinds, [_read(*column[:3]) for column in own], int(rows or 0)))
     names = {one.name for one in tables}
@@ -175,7 +177,7 @@ def _no_changes(kind: str, engine: str | None) -> str | None:
 
 def _no_columns(columns: Sequence[Sequence[str]], charsets: Charsets) -> str | None:
     """Return why the values of a table cannot be read; None if they can."""
-    for name, kind, whole, charset in columns:
+    for name, kind, whole, charset, *_ in columns:
         if charsets.product.name == NAMES["mariadb"] and HASH.fullmatch(name):
             return f"has the column {name}, which is what MariaDB calls a column of its own: rename it"
         if whole == "year(2)":
@@ -229,11 +231,30 @@ def _read(name: str, kind: str, whole: str) -> str:
     return f"({column} + 0)" if is_filled else column
 
 
-def defined(known: Definitions, session: Session, tables: Sequence[Captured]) -> Definitions:
-    """Return definitions with what a server's catalogue has now. Raises SourceAway, EnvironmentFault."""
-    if not tables:
-        return known
+def definition(session: Session, tables: Sequence[Captured]) -> Definition:
+    """Return how a server's catalogue defines tables now. Raises SourceAway, EnvironmentFault."""
     names = [(one.relation.schema, one.relation.table) for one in tables]
     sql = "\n".join(mysql_catalogue.definitions(session, names, qualified=True, spatial_type="longblob"))
     columns = {one.name: [column.name for column in one.relation.columns] for one in tables}
-    return known.with_text(Definition(sql, "mysql", columns))
+    return Definition(sql, "mysql", columns)
+
+
+def as_announced(
+    known: Definitions, relations: Sequence[Relation], tables: Sequence[Captured], now: Definition
+) -> Definitions:
+    """Return definitions with those of relations of the log: the catalogue's where a table is still so.
+
+    Else they are what the log says. tables: as the catalogue has them now, and `now` defines them.
+    """
+    there = {one.name: one.relation for one in tables}
+    defined = {one.full_name: one for one in tables_of(now)}
+    for one in relations:
+        name = one.full_name
+        if name in there and name in defined and is_now(one, there[name], defined[name]):
+            known = known.with_versions(now, [one])
+            continue
+        names = [column.name for column in one.columns]
+        keys = [each.key for each in reversed(known.known_of(name)) if set(each.key) <= set(names)]
+        made = Definition(definition_of(one, keys[0] if keys else ()), "mysql", {name: names})
+        known = known.with_versions(made, [one])
+    return known

@@ -25,7 +25,7 @@ class Rows:
     def __init__(self, own: TableMap, oid: int, kinds: Mapping[str, str], charsets: Charsets) -> None:
         """Take a map with names. kinds: the types of columns in the catalogue. Raises as `program_of`."""
         self.map = own
-        self.relation: Relation = relation_of(own, oid)
+        self.relation: Relation = relation_of(own, oid, kinds)
         self.announced = self.relation.message()
         self._needed = sum(1 << at for at, one in enumerate(own.columns or ()) if one.type not in LARGE)
         self._program: Program = program_of(own, kinds, charsets)

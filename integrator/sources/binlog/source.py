@@ -39,15 +39,20 @@ class BinlogSource(CapturedSource):
     def defines(self, *topics: str, asks: bool = True) -> BinlogSource:
         """Return the source with the definitions that the server's catalogue has now, or, unasked, with those known.
 
-        topics: the tables whose changes are read now. Where the server does not answer, and none is given, it has those
-        that are known, if any are. Raises IntegratorError.
+        topics: the first segment whose changes are read now. Where the server does not answer, and none is given, it
+        has those that are known, if any are. Raises IntegratorError.
         """
         if not asks or self._server.problem:  # which `check` reports, with all other problems
             return self
         try:
             with self._server.session() as session:
                 found = catalogue.found(session, self.location, {})
-                known = catalogue.defined(self.known, session, found.tables)
+                now, known = catalogue.definition(session, found.tables), self.known
+                if found.tables:
+                    known = known.with_versions(now, [one.relation for one in found.tables])
+                if topics and (undefined := known.undefined()):
+                    gone = self._relations(topics[0], undefined)
+                    known = catalogue.as_announced(known, gone, found.tables, now)
         except SourceAway:
             if topics or not self.known.texts:
                 raise

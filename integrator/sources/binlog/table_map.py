@@ -7,23 +7,26 @@ catalogue says later.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from integrator.decode.encodings.pgoutput import Column, Relation
+from integrator.decode.encodings.pgoutput import Relation
 from integrator.engine import binlog
 from integrator.engine.binlog import Program
 from integrator.engine.binlog_json import DEPTH, FRAME
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import BINARY, Charsets
 from integrator.sources.binlog.events import Cursor
+from integrator.sources.binlog.logged import HIDDEN as HASH
+from integrator.sources.binlog.logged import OWN_TEXT, Logged, column_of
 from integrator.sources.binlog.product import NAMES
 from integrator.sources.capture.record import ANEW
 
-_SIGNS, _CHARSET, _CHARSETS, _NAMES, _SETS, _ENUMS, _ENUM_CHARSET, _ENUM_CHARSETS = 1, 2, 3, 4, 5, 6, 10, 11
+_SIGNS, _CHARSET, _CHARSETS, _NAMES, _SETS, _ENUMS, _KEY, _PREFIXES, _ENUM_CHARSET, _ENUM_CHARSETS = (
+    1, 2, 3, 4, 5, 6, 8, 9, 10, 11,
+)  # fmt: skip
 (_TINY, _SHORT, _LONG, _FLOAT, _DOUBLE, _LONGLONG, _INT24, _DATE, _YEAR) = (1, 2, 3, 4, 5, 8, 9, 10, 13)
 _VARCHAR, _BIT, _TIMESTAMP, _DATETIME, _TIME, _DECIMAL, _ENUM, _SET, _BLOB, _STRING, _GEOMETRY = (
     15, 16, 17, 18, 19, 246, 247, 248, 252, 254, 255,
@@ -45,15 +48,12 @@ _REMEDY = (
     f"configuration; {ANEW}"
 )
 _OLD = {7: "timestamp", 11: "time", 12: "datetime"}
-HASH = re.compile(r"DB_ROW_HASH_\d+")
-"""What MariaDB calls its own column, a BIGINT, for a UNIQUE key of long text: the catalogue does not have it
-(https://mariadb.com/kb/en/getting-started-with-indexes/)."""
 _OWN_TEXT = {"uuid": binlog.UUID, "inet6": binlog.INET6, "inet4": binlog.INET4}
 
 
 @dataclass(frozen=True)
 class Own:
-    """A column as the log has it. meta: what belongs to its type."""
+    """A column as the log has it. meta: what belongs to its type. key: whether it is in the primary key."""
 
     name: str
     type: int
@@ -61,6 +61,8 @@ class Own:
     unsigned: bool
     charset: str
     labels: tuple[str, ...] = ()
+    not_null: bool = False
+    key: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def table_map(body: bytes, charsets: Charsets) -> TableMap:
     types = list(cursor.take(cursor.number()))
     meta = _metas(types, Cursor(cursor.take(cursor.number())))
     signature = body[begin : cursor.at]
-    cursor.take((len(types) + 7) >> 3)
+    nulls = cursor.take((len(types) + 7) >> 3)
     types = [_real(kind, one) for kind, one in zip(types, meta, strict=True)]
     more: dict[int, bytes] = {}
     while not cursor.is_done:
@@ -103,13 +105,28 @@ def table_map(body: bytes, charsets: Charsets) -> TableMap:
     collations = _collations(types, of_characters, more.get(_CHARSET), more.get(_CHARSETS))
     collations |= _collations(types, {_ENUM, _SET}, more.get(_ENUM_CHARSET), more.get(_ENUM_CHARSETS))
     labels = {_SET: _lists(more.get(_SETS, b"")), _ENUM: _lists(more.get(_ENUMS, b""))}
-    columns = []
+    key, columns = _key(more), []
     for at, (name, kind) in enumerate(zip(names, types, strict=True)):
         charset = charsets.of_collation(collations[at]) if at in collations else BINARY
         own = next(labels[kind], ()) if kind in labels else ()
         texts = tuple(charsets.decoded(charset, one) for one in own)
-        columns.append(Own(name, kind, meta[at], at in signs, charset, texts))
+        not_null = not nulls[at >> 3] >> (at & 7) & 1
+        columns.append(Own(name, kind, meta[at], at in signs, charset, texts, not_null, at in key))
     return TableMap(schema, table, signature, tuple(columns))
+
+
+def _key(more: Mapping[int, bytes]) -> set[int]:
+    """Return the places of the primary key's columns; none where the log does not say it."""
+    if _KEY in more:
+        cursor, found = Cursor(more[_KEY]), set[int]()
+        while not cursor.is_done:
+            found.add(cursor.number())
+        return found
+    cursor, found = Cursor(more.get(_PREFIXES, b"")), set[int]()
+    while not cursor.is_done:
+        found.add(cursor.number())
+        cursor.number()  # how much of it
+    return found
 
 
 def _metas(types: Sequence[int], cursor: Cursor) -> list[int]:
@@ -163,16 +180,15 @@ def _collations(types: Sequence[int], which: Collection[int], most: bytes | None
     return found
 
 
-def relation_of(own: TableMap, oid: int) -> Relation:
-    """Return the relation that changes of a table are announced with."""
-    columns = own.columns or ()
-    return Relation(
-        oid,
-        own.schema,
-        own.table,
-        "f",
-        tuple(Column(one.name, one.type << 1 | one.unsigned, one.meta, True) for one in columns),
-    )
+def relation_of(own: TableMap, oid: int, kinds: Mapping[str, str]) -> Relation:
+    """Return the relation that changes of a table are announced with. kinds: as of `program_of`."""
+    columns = []
+    for one in own.columns or ():
+        is_own = one.charset == BINARY and kinds.get(one.name) in OWN_TEXT
+        has_text = one.charset != BINARY and one.type in (*_OF_CHARACTERS, _ENUM, _SET)
+        logged = Logged(one.type, one.meta, one.unsigned, has_text, is_own, one.not_null, one.key)
+        columns.append(column_of(one.name, logged))
+    return Relation(oid, own.schema, own.table, "f", tuple(columns))
 
 
 def program_of(own: TableMap, kinds: Mapping[str, str], charsets: Charsets) -> Program:

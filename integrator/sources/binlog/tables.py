@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from integrator.channel.databases import BinlogLocation
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import EnvironmentFault
-from integrator.sources.binlog.catalogue import OWN_TEXT, Captured, found, is_for, wanted
+from integrator.sources.binlog.catalogue import Captured, found, is_for, wanted
 from integrator.sources.binlog.charsets import Charsets
 from integrator.sources.binlog.events import NO_TABLE
+from integrator.sources.binlog.logged import OWN_TEXT
 from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.rows import Rows
 from integrator.sources.binlog.server import Session
@@ -58,11 +59,7 @@ class Tables:
         self._looked, self._is_stale = time.monotonic(), False
         record = self._rows.record
         there = found(self._session, self._location, record.numbers)
-        for name in record.numbers.keys() & there.left_out:
-            why = f"it {there.left_out[name]}; or exclude it"
-            raise EnvironmentFault(
-                f"{self._session.server.shown}: table {name} was captured, and cannot be any more: {why}"
-            )
+        self._leave({name: there.left_out[name] for name in record.numbers.keys() & there.left_out})
         new = [one.name for one in there.tables if one.name not in record.numbers]
         if new:
             self._number(new)
@@ -78,6 +75,20 @@ class Tables:
             self._rows.write()
         self._maps.clear()
         return tables
+
+    def _leave(self, left_out: Mapping[str, str]) -> None:
+        """Leave out changes of tables that cannot be captured any more; once they can, their rows are read again.
+
+        Raises EnvironmentFault where the location has that rows are not.
+        """
+        read = {name: why for name, why in left_out.items() if name in self._rows.record.read}
+        for name, why in read.items():
+            text = f"table {name} was captured, and cannot be any more: it {why}"
+            if self._location.on_rewrite != "read_again":
+                raise EnvironmentFault(f"{self._session.server.shown}: {text}; or exclude it")
+            self._log.warning(f"{text}; once it can, its rows are read again, after a truncate")
+        if read:
+            self._rows.forget({self._rows.record.read[name] for name in read})
 
     def _unknown(self, tables: Sequence[Captured]) -> dict[str, dict[str, str]]:
         """Return the columns that the log has as BINARY, with their types, of tables where they are not known yet."""

@@ -105,34 +105,28 @@ class Definition:
 class Definitions:
     """What is known of the tables.
 
-    texts: their definitions, as SQL, the latest last. digests: of relations whose tables are defined by all texts.
-    versions: of other relations, which of the texts define their tables, the latest last. current: of each table,
-    SCHEMA.TABLE, the relation by which its changes are read now.
+    texts: their definitions, as SQL, the latest last. versions: of relations, which of the texts define their tables,
+    the latest last. current: of each table, SCHEMA.TABLE, the relation by which its changes are read now.
     """
 
     texts: tuple[str, ...] = ()
-    digests: frozenset[int] = frozenset()
     versions: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     current: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def read(self) -> frozenset[int]:
         """The relations whose changes are read by these definitions."""
-        return self.digests | set(self.current.values())
+        return frozenset(self.current.values())
 
     def with_text(self, definition: Definition) -> Definitions:
         """Return these, and what a database's catalogue has now."""
         made = json.dumps(asdict(definition))
-        return self if made in self.texts[-1:] else replace(self, texts=(*self.texts, made))
-
-    def with_digests(self, digests: Iterable[int]) -> Definitions:
-        """Return these, which define the tables of relations."""
-        return replace(self, digests=self.digests | set(digests))
+        return self if made in self.texts else replace(self, texts=(*self.texts, made))
 
     def with_versions(self, definition: Definition, relations: Iterable[Relation]) -> Definitions:
         """Return these, and a text that defines the tables of relations; a table that is new is read by it."""
         made = self.with_text(definition)
-        number = len(made.texts) - 1
+        number = made.texts.index(json.dumps(asdict(definition)))
         versions, current = dict(made.versions), dict(made.current)
         for one in relations:
             if number not in versions.get(one.digest, ()):
@@ -151,21 +145,17 @@ class Definitions:
     def tables(self) -> list[Table]:
         """Return the tables by their names in the channel.
 
-        Of a relation a column may be null if it might be in any text that defines it: the log does not say that.
-        Without relations, a column that was dropped, or that came later, may be null, too: records of another time do
-        not have it.
+        Of a relation a column may be null if it might be in any text that defines it: PostgreSQL's log does not say
+        that.
         """
         made: dict[str, Table] = {}
         for number, text in enumerate(self.texts):
             for table in _tables(text):
                 name = table.full_name
-                digest = self.current.get(name)
+                digest = self.current.get(name, 0)
                 before = made.setdefault(name, table)  # which also keeps its place among names
-                if digest is None:
-                    made[name] = _merged(before, table)
-                elif number in self.versions.get(digest, ()):
-                    is_first = number == self.versions[digest][0]
-                    made[name] = table if is_first else _merged(before, table)
+                if number in (versions := self.versions.get(digest, ())):
+                    made[name] = table if number == versions[0] else _merged(before, table)
         return _named(made)
 
     def known_of(self, name: str) -> list[Table]:
@@ -177,7 +167,6 @@ class Definitions:
         durable.make_directory(state)
         data = {
             "texts": self.texts,
-            "digests": sorted(self.digests),
             "versions": {str(digest): numbers for digest, numbers in self.versions.items()},
             "current": dict(self.current),
         }
@@ -193,12 +182,17 @@ def read(state: Path) -> Definitions:
         given = json.loads(path.read_bytes())
         versions = {int(digest): tuple(map(int, numbers)) for digest, numbers in given["versions"].items()}
         current = {str(name): int(digest) for name, digest in given["current"].items()}
-        return Definitions(tuple(map(str, given["texts"])), frozenset(map(int, given["digests"])), versions, current)
+        return Definitions(tuple(map(str, given["texts"])), versions, current)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise EnvironmentFault(
             f"{path}: is damaged ({error!r}), and it has the definitions of tables; restore it, or remove it: they are "
             "asked of the database again"
         ) from error
+
+
+def tables_of(definition: Definition) -> Sequence[Table]:
+    """Return the tables that a text defines. Raises ConfigurationError."""
+    return _tables(json.dumps(asdict(definition)))
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 
 from typing_extensions import Self
@@ -18,6 +18,7 @@ from integrator.sources.capture import definitions, first_rows, progress
 from integrator.sources.capture.frames import FRAMES
 from integrator.sources.capture.reader import FrameReader
 from integrator.sources.capture.thread import Capture
+from integrator.sources.capture.versions import VersionedSegments
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.location import check_table
 from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
@@ -75,8 +76,8 @@ class CapturedSource:
         return definitions.with_forms(tables, self.location.values_without_form)
 
     def learned(self, found: SchemasFound) -> Self:
-        """Return the source, which knows relations that changes have; their tables are asked for by `defines`."""
-        return replace(self, known=self.known.with_digests(found.ids))
+        """Return the source, by which changes of relations are read: as tables were at that time (I11)."""
+        return replace(self, known=self.known.with_current(self._relations(found.topic, found.ids)))
 
     def _relations(self, since: str, digests: Collection[int]) -> list[Relation]:
         """Return relations of the spool's segments, the first of which is named `since`. Raises EnvironmentFault."""
@@ -105,9 +106,9 @@ class CapturedSource:
         """Return the directory of the spool."""
         return str((state / SPOOL).absolute())
 
-    def listing(self, place: str, delay_s: int = 0) -> Segments:
+    def listing(self, place: str, delay_s: int = 0) -> VersionedSegments:
         """Return what finds the sealed segments."""
-        return segments(place, delay_s, FRAMES)
+        return VersionedSegments(*astuple(segments(place, delay_s, FRAMES)))
 
     def prepare(self, place: str) -> None:
         """Make the directory of the spool."""

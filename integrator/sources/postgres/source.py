@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 from integrator.channel.databases import PostgresLocation
 from integrator.channel.problems import Report
-from integrator.errors import IntegratorError, SchemasFound, SourceAway
+from integrator.errors import IntegratorError, SourceAway
 from integrator.schema import Table
 from integrator.sources.capture.source import CapturedSource, check_location, feed_of
-from integrator.sources.capture.versions import VersionedSegments
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.postgres import catalogue, slot
 from integrator.sources.postgres.server import NO_ADDRESS, Server
@@ -53,14 +52,6 @@ class Postgres(CapturedSource):
                 raise
             return self
         return replace(self, known=known, left_out=found.left_out)
-
-    def listing(self, place: str, delay_s: int = 0) -> VersionedSegments:
-        """Return what finds the sealed segments."""
-        return VersionedSegments(*astuple(super().listing(place, delay_s)))
-
-    def learned(self, found: SchemasFound) -> Postgres:
-        """Return the source, by which changes of relations are read: as tables were at that time (I11)."""
-        return replace(self, known=self.known.with_current(self._relations(found.topic, found.ids)))
 
     def describe(self) -> str:
         """Return which database is captured, and which of its tables."""
