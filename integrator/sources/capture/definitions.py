@@ -227,12 +227,9 @@ def relations_in(spool: Path, since: str, digests: Collection[int]) -> list[Rela
 
 
 def _merged(before: Table, after: Table) -> Table:
-    known, now = {one.name: one for one in before.columns}, {one.name for one in after.columns}
-    columns = [
-        replace(one, nullable=one.nullable or one.name not in known or known[one.name].nullable)
-        for one in after.columns
-    ]
-    columns += [replace(one, nullable=True) for one in before.columns if one.name not in now]
+    """Return a definition of a relation, of which a column may be null if it might be by another one, too."""
+    nullable = {one.name for one in before.columns if one.nullable}
+    columns = [replace(one, nullable=one.nullable or one.name in nullable) for one in after.columns]
     return replace(after, columns=tuple(columns))
 
 
