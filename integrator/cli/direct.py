@@ -44,8 +44,6 @@ _OTHERS_GO_ON = """\
 # A table that cannot be sent does not stop the others: it is tried again at each start.
 errors: {tables: set_aside}
 """
-_KEEPS_ON = '    values_without_form: "null"\n    on_rewrite: read_again\n'
-"""Legal values and statements of a database do not stop the channel, and topics have what tables have."""
 _UNDERSCORES = "    # Characters of names that Kafka does not take are underscores.\n    Topic_Names: UNDERSCORES\n"
 _OTHER = re.compile(r"[^a-zA-Z0-9._-]")
 _TOMBSTONES = "  - {action: Integrate, OnDeleteSendTombstone: true}\n"
@@ -56,7 +54,8 @@ class Asked:
     """What the command was given.
 
     source: a database's address, or a directory of change files, whose tables `definitions` defines. tables: patterns.
-    topic: with substitutions; None for the default. snapshot: as of the location; None for the default.
+    topic: with substitutions; None for the default. snapshot: as of the location; None for the default. exclude,
+    text_columns, on_rewrite: as of the location; patterns may have commas between.
     """
 
     source: str
@@ -68,6 +67,9 @@ class Asked:
     tombstones: bool = False
     definitions: str | None = None
     snapshot: str | None = None
+    exclude: Sequence[str] = ()
+    text_columns: Sequence[str] = ()
+    on_rewrite: str = "read_again"
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,10 @@ def channel_of(asked: Asked) -> Direct:
     class_ = _CLASSES[urlsplit(address).scheme]
     name = _name(address)
     source = f"  src:\n    class: {class_}\n    address: {word(address)}\n"
-    if asked.tables:
-        source += f"    tables: [{', '.join(map(word, asked.tables))}]\n"
-    source += _KEEPS_ON
+    for key in ("tables", "exclude", "text_columns"):
+        if patterns := [one.strip() for given in getattr(asked, key) for one in given.split(",")]:
+            source += f"    {key}: [{', '.join(map(word, patterns))}]\n"
+    source += f'    values_without_form: "null"\n    on_rewrite: {word(asked.on_rewrite)}\n'
     if asked.snapshot:
         source += f"    snapshot: {word(asked.snapshot)}\n"
     database = "" if class_ in SCHEMES else f"{_OTHER.sub('_', _database(address))}."
@@ -112,6 +115,8 @@ def _of_directory(asked: Asked) -> Direct:
         )
     if asked.tables:
         raise ConfigurationError("--tables is for databases: of files, the tables of --definitions are sent")
+    if asked.exclude or asked.text_columns:
+        raise ConfigurationError("--exclude and --text-columns are for databases")
     if asked.snapshot:
         raise ConfigurationError("--snapshot is for databases: of files, all changes that they have are sent")
     directory, definitions = Path(asked.source).absolute(), Path(asked.definitions).absolute()

@@ -215,6 +215,13 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         list[str] | None,
         typer.Option("--tables", help="Which tables: SCHEMA.TABLE, with * for any text; all without it."),
     ] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Which of these are not sent, written as --tables.")] = None,
+    text_columns: Annotated[
+        list[str] | None, typer.Option(help="Columns that are sent as the text of the database: TABLE.COLUMN.")
+    ] = None,
+    on_rewrite: Annotated[
+        str, typer.Option(help="Rows that become others without a change in the log: read_again; warn; or stop.")
+    ] = "read_again",
     table_definitions: Annotated[
         str | None, typer.Option("--definitions", help="Of a directory's tables: a file with SQL, Avro or YAML.")
     ] = None,
@@ -250,6 +257,9 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         deletes == "tombstone",
         table_definitions,
         snapshot,
+        tuple(exclude or ()),
+        tuple(text_columns or ()),
+        on_rewrite,
     )
     made = direct.channel_of(asked)
     if made.password is not None:

@@ -1,6 +1,7 @@
 """PostgreSQL's messages as lines of JSON; where a stream stands; slots that are refused."""
 
 import json
+import re
 import struct
 from dataclasses import replace
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from hypothesis import strategies as some
 
 from integrator import plan
 from integrator.channel.databases import PostgresLocation
+from integrator.channel.patterns import NAME
 from integrator.cli.direct import Asked, channel_of
 from integrator.decode.encodings.pgoutput import (
     Column,
@@ -325,6 +327,40 @@ def test_the_channel_of_a_command_has_no_password(asked, address, password):
     location = yaml.safe_load(made.text)["locations"]["src"]
     assert (location["address"], made.password, made.name) == (address, password, "shop")
     assert "p@ss" not in made.text
+
+
+NAMES_OF = {
+    # the database: the channel's name, the topics
+    "shop": ("shop", "shop.{hvr_schema}.{hvr_tbl_base_name}"),
+    "customer_orders_eu": ("custome_0d32", "customer_orders_eu.{hvr_schema}.{hvr_tbl_base_name}"),
+    "customer_orders_us": ("custome_ba56", "customer_orders_us.{hvr_schema}.{hvr_tbl_base_name}"),
+    "Shop": ("shop_e39c", "Shop.{hvr_schema}.{hvr_tbl_base_name}"),
+    "my%20sh%C3%B6p": ("my_sh_p_ef25", "my_sh_p.{hvr_schema}.{hvr_tbl_base_name}"),
+}
+
+
+def test_channels_and_topics_of_a_command_have_the_whole_name_of_the_database():
+    made = {}
+    for database in NAMES_OF:
+        channel = channel_of(Asked(f"postgresql://me@db/{database}", "k:9092"))
+        made[database] = channel.name, yaml.safe_load(channel.text)["locations"]["kaf"]["Kafka_Default_Topic"]
+    assert made == NAMES_OF
+    names = [name for name, _ in made.values()]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(NAME, name) for name in names)
+
+
+def test_patterns_of_a_command_may_have_commas_between():
+    asked = Asked("mysql://me@db/shop", "k:9092", tables=("a,b", "c"), exclude=("d, e",), text_columns=("t.v",))
+    location = yaml.safe_load(channel_of(asked).text)["locations"]["src"]
+    given = {key: location[key] for key in ("tables", "exclude", "text_columns", "on_rewrite", "values_without_form")}
+    assert given == {
+        "tables": ["a", "b", "c"],
+        "exclude": ["d", "e"],
+        "text_columns": ["t.v"],
+        "on_rewrite": "read_again",
+        "values_without_form": "null",
+    }
 
 
 REFUSED_COMMANDS = [

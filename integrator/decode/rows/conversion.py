@@ -143,6 +143,7 @@ class Conversion:
         if not isinstance(self.coding, NullingCoding):
             return "mend the record or the table definition"
         return (
-            f"the type in messages does not have it: at the location, text_columns: [{table.full_name}.{column.name}] "
-            "sends the column as the text that the database prints, and values_without_form: null such values as null"
+            f"the type in messages does not have it: text_columns: [{table.full_name}.{column.name}] at the location "
+            "(--text-columns of run) sends the column as the text that the database prints, and values_without_form: "
+            "null such values as null"
         )
