@@ -99,7 +99,8 @@ def channel_of(asked: Asked) -> Direct:
         source += f"    snapshot: {word(asked.snapshot)}\n"
     database = "" if class_ in SCHEMES else f"{_OTHER.sub('_', _database(address))}."
     topic = database + "{hvr_schema}.{hvr_tbl_base_name}"
-    return Direct(name, _text(asked, name, source, topic, _OTHERS_GO_ON), password, PASSWORD_VARIABLES[class_])
+    others = "" if asked.snapshot == "never" else _OTHERS_GO_ON
+    return Direct(name, _text(asked, name, source, topic, others), password, PASSWORD_VARIABLES[class_])
 
 
 def _of_directory(asked: Asked) -> Direct:
