@@ -133,7 +133,7 @@ def test_two_rounds_of_rows_at_one_position_of_the_log(database, broker, channel
     integrate_once(path)
     found = rows_of(broker, f"{name}.t", f"{name}.t2", f"{name}.k")
     assert {topic.rpartition(".")[2]: [row["id"] for row in rows] for topic, rows in found.items()} == {
-        "t": [1, 7],
+        "t": [1, None, 7],
         "t2": [1],
         "k": [1],
     }
