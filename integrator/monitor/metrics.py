@@ -89,6 +89,7 @@ class Metrics:
             "snapshot_seconds_left": gauge("snapshot_seconds_left", "Seconds until that table is read, about."),
             "snapshot_tables_left": gauge("snapshot_tables_left", "Tables whose rows are read after that."),
         }
+        self.set_aside = gauge("tables_set_aside", "Tables that cannot be sent, and are set aside; state says why.")
         self.last_synced = gauge("last_synced_timestamp_seconds", "When the last cycle was synced; 0: never.")
         self.last_beat = gauge(
             "last_beat_timestamp_seconds", "The time of the channel's last heartbeat, in seconds since 1970."
@@ -108,7 +109,7 @@ class Metrics:
                     self.server_log[name].labels(channel).set(value)
         return generate_latest(self.registry)
 
-    def begin(self, channel: str, lag: Callable[[], Lag]) -> None:
+    def begin(self, channel: str, lag: Callable[[], Lag], set_aside: Callable[[], int]) -> None:
         """Show a channel's metrics from the start on: a series that begins with its first increment has no rate."""
         for one in (self.read, self.messages, self.bytes, self.files, self.cycles, self.rejected, self.retries):
             one.labels(channel)
@@ -117,6 +118,7 @@ class Metrics:
         self.lag_files.labels(channel).set_function(lambda: lag().files)
         self.lag_bytes.labels(channel).set_function(lambda: lag().bytes)
         self._lags[channel] = lag
+        self.set_aside.labels(channel).set_function(set_aside)
         for doing in STATES:
             self.state.labels(channel, doing).set(0)
 

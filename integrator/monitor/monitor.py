@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from integrator.errors import DATA, command
@@ -18,6 +20,7 @@ from integrator.monitor.metrics import Metrics, operations
 from integrator.plan import Plan
 from integrator.run.seen.failure import Failure
 from integrator.run.seen.observer import Observer
+from integrator.run.state import aside
 from integrator.run.state.sync import Cycle
 
 SILENT_S = 180.0
@@ -56,7 +59,7 @@ class Monitor(Observer):
         self.started = time.time()
         self.channels = {plan.channel: ChannelStatus(plan, backlog_of(plan)) for plan in plans}
         for name, seen in self.channels.items():
-            self.metrics.begin(name, seen.backlog.now)
+            self.metrics.begin(name, seen.backlog.now, partial(_count, seen.plan.state))
 
     def beat(self, channel: str, doing: str, since: str, why: str = "") -> None:
         """See that a channel lives."""
@@ -151,9 +154,21 @@ def _status(name: str, seen: ChannelStatus) -> dict[str, Any]:
         },
         "skipped": dict(seen.skipped),
         "coerced": dict(seen.coerced),
-        "notes": [seen.plan.secrets.mask(note) for note in seen.plan.notes],
+        "notes": [*_set_aside(seen.plan), *(seen.plan.secrets.mask(note) for note in seen.plan.notes)],
         "failure": None if seen.failure is None else _failure(seen.failure),
     }
+
+
+def _count(state: str) -> int:
+    return len(aside.read(Path(state)))
+
+
+def _set_aside(plan: Plan) -> list[str]:
+    """Return which tables are set aside, and why: that changes while a process runs."""
+    return [
+        plan.secrets.mask(f"table {name} is set aside since {one.since}: {one.reason}")
+        for name, one in aside.read(Path(plan.state)).items()
+    ]
 
 
 def _failure(failure: Failure) -> dict[str, Any]:

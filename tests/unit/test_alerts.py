@@ -46,7 +46,7 @@ def test_the_end_of_a_process_is_an_alert_that_says_what_follows_from_its_exit_c
 
 def test_each_metric_of_the_rules_is_there():
     metrics = Metrics()
-    metrics.begin("a", lambda: Lag(log=ServerLog("reserved", "0/1", 1, 1, 1.0, 1, 1, 1.0)))
+    metrics.begin("a", lambda: Lag(log=ServerLog("reserved", "0/1", 1, 1, 1.0, 1, 1, 1.0)), int)
     metrics.beat("a", "failed", 0)
     named = set(re.findall(r"integrator_[a-z_]+", RULES.read_text()))
     assert named

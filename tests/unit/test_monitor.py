@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from dataclasses import replace
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
@@ -21,6 +22,7 @@ from integrator.monitor.monitor import Monitor
 from integrator.monitor.page import page
 from integrator.monitor.server import serving
 from integrator.run.seen.failures import Failures
+from integrator.run.state import aside
 from integrator.run.state.sync import Cycle, Rejections
 from integrator.sources.contract import ServerLog
 from integrator.sources.files.source import Files
@@ -78,6 +80,17 @@ def test_what_check_remarks_is_on_the_page(tmp_path):
     assert observer.status()["channels"][0]["notes"] == [left_out]
     assert "<summary>1 note on the channel</summary>" in page(observer)
     assert "table shop.&lt;a&gt; is not captured: it is unlogged" in page(observer)
+
+
+def test_a_table_that_is_set_aside_is_on_the_page_and_in_the_metrics(shop):
+    observer, get, _ = shop
+    state = Path(observer.channels["shop"].plan.state)
+    state.mkdir(parents=True)
+    assert 'integrator_tables_set_aside{channel="shop"} 0.0' in get("metrics")[1]
+    aside.keep(state, {"t": "<no> schema"}, {"t": "public.t"})
+    assert "table t is set aside since" in page(observer)
+    assert "&lt;no&gt; schema" in page(observer)
+    assert 'integrator_tables_set_aside{channel="shop"} 1.0' in get("metrics")[1]
 
 
 LOG = ServerLog("extended", "0/16B3748", 5_000_000_000, 3_000, 1.25, 2_000_000, 2, 90.0)

@@ -138,7 +138,7 @@ def test_what_the_unit_names_as_its_documentation_is_installed():
 
 def test_each_metric_of_the_dashboard_is_there():
     metrics = Metrics()
-    metrics.begin("a", Lag)
+    metrics.begin("a", Lag, int)
     metrics.beat("a", "failed", 0)
     dashboard = (OPS / "grafana.json").read_text()
     named = set(re.findall(r"integrator_[a-z_]+", dashboard))
