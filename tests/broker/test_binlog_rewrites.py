@@ -131,8 +131,13 @@ def test_a_channel_warns_or_stops_where_its_location_says_so(database, spooled):
         spooled.catch_up(on_rewrite="warn")
     [warned] = [one for one in logs if one["log_level"] == "warning"]
     assert warned["why"] == "alter table t add c int default 7"
+    with capture_logs() as again:
+        spooled.catch_up(on_rewrite="warn")
+    assert [one["why"] for one in again if one["log_level"] == "warning"] == [warned["why"]]
     assert captured(spooled)["1"] == {"k": "1", "v": "a"}
     assert captured(spooled)["3"] == {"k": "3", "v": "c", "c": "1"}
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
 
 
 def test_a_table_that_cannot_be_captured_for_a_while_does_not_stop_the_others(database, spooled):

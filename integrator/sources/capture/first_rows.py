@@ -134,6 +134,7 @@ class FirstRows:
         was read. Where no place can be had without waiting, they are due another time.
         """
         self._take_requests()
+        self.note_rewritten(self.record.behind)  # at each start, until they are read again
         new = due(tables, self.record)
         if not new or self._point is not None:
             return True
@@ -180,6 +181,7 @@ class FirstRows:
         read = {name: oid for name, oid in record.read.items() if names.get(oid, name) == name}
         record.read = read | {name: oid for oid, name in names.items()}
         record.again = [name for name in record.again if name not in names.values()]
+        record.behind = {name: why for name, why in record.behind.items() if name not in names.values()}
         record.shapes |= {one.name: dict(one.shape) for one in tables if one.shape}
         record.write(self._spool)
         self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
@@ -206,6 +208,9 @@ class FirstRows:
                     remedy="to have its rows read again, after a truncate: on_rewrite: read_again",
                 )
             self._warned.update(news.items())
+            if not record.behind.items() >= news.items():
+                record.behind = {**record.behind, **news}
+                record.write(self._spool)
         elif news:
             for name, why in news.items():
                 self._log.warning("the log has no change of a table's rows: they are read again", table=name, why=why)

@@ -29,7 +29,8 @@ class Record:
     columns that its log has as BINARY, with their types, until the log has a statement that may change them. copied_at,
     copies: the position of the rows that were read last, and how many tables were begun to be read at it.
     sent: tables of which rows were read, if not all: a truncate is before the next ones. again: those whose rows are to
-    be read again. shapes: what tells whether the rows of a table became others without a change in the log.
+    be read again. behind: those whose topics have other rows than they, and why. shapes: what tells whether the rows of
+    a table became others without a change in the log.
     """
 
     system: str
@@ -47,6 +48,7 @@ class Record:
     copies: int = 0
     sent: list[str] = field(default_factory=list)
     again: list[str] = field(default_factory=list)
+    behind: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def write(self, spool: Path) -> None:
