@@ -246,3 +246,23 @@ def test_a_disk_that_was_put_back_is_found_though_the_log_went_on_beyond_what_wa
     database("insert into t select 100 + n, 'after' from generate_series(1, 5000) n; checkpoint")
     with pytest.raises(EnvironmentFault, match="was put back to an earlier state; to begin anew"):
         spooled.catch_up()
+
+
+def test_a_user_who_may_read_the_whole_table_alone_captures_its_partitions(server, database, spooled, name):
+    """A partition that cannot be looked into when it is attached is taken for one with rows."""
+    user = f"u{name}"
+    database(f"{PARTS}; {OWN}; insert into t2 values (21, 'was'); create role {user} login replication")
+    database(
+        f"alter table t owner to {user}; alter table t0 owner to {user}; alter table t1 owner to {user}; grant create on database {name} to {user}"
+    )
+    try:
+        spooled.address = spooled.address.replace(f"{server.user}@", f"{user}@")
+        database(f"grant execute on function pg_control_system() to {user}")
+        spooled.catch_up()
+        database(ATTACH)
+        spooled.catch_up()
+        assert captured(spooled) == table_of(database)
+    finally:
+        database(
+            f"drop publication {spooled.names.publication}; reassign owned by {user} to {server.user}; drop owned by {user}; drop role {user}"
+        )

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from integrator.errors import EnvironmentFault
 from integrator.sources.postgres.catalogue import Captured
 from integrator.sources.postgres.server import Session
 from integrator.sources.postgres.slot import version_of
@@ -100,10 +101,17 @@ def _reasons(session: Session, before: Mapping[str, Any], now: Mapping[str, Any]
     yield from _of_columns(before["columns"], now["columns"], is_written=bool(written))
     yield from _of_types(before["types"] or {}, now["types"] or {})
     for oid, (_, kind, _, name) in new.items():
-        if oid not in old and kind == "r":
-            [(has_rows,)] = session.rows(_ROWS_BEFORE.format(name), [int(oid)])
-            if has_rows:
-                yield f"a partition is attached that had rows: {name}"
+        if oid not in old and kind == "r" and _had_rows(session, int(oid), name):
+            yield f"a partition is attached that had rows: {name}"
+
+
+def _had_rows(session: Session, oid: int, name: str) -> bool:
+    """Return whether a partition had rows when it was attached; True where our user may not read it by itself."""
+    try:
+        [(has_rows,)] = session.rows(_ROWS_BEFORE.format(name), [oid])
+    except EnvironmentFault:
+        return True
+    return bool(has_rows)
 
 
 def _of_columns(before: Mapping[str, Any], now: Mapping[str, Any], *, is_written: bool) -> Iterator[str]:
