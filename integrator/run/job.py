@@ -166,7 +166,7 @@ class Job:
         """
         if self._stopping.is_set():
             return
-        if is_requested(self.state.path):
+        if self._takes_up():
             self.plan, self._is_kept = taken_up(self.plan, self.state), False
         adding = True
         while adding:
@@ -300,8 +300,12 @@ class Job:
         return CycleShards(self.state.path, self.plan.recipe, self.plan.topics, self.keep)
 
     def _ending(self) -> bool:
-        is_asked = self.state.suspended is not None or is_requested(self.state.path)
+        is_asked = self.state.suspended is not None or self._takes_up()
         return self._stopping.is_set() or is_asked or self._left.is_synced
+
+    def _takes_up(self) -> bool:
+        """Whether tables are to be tried again; not within a cycle, which is sent by the plan that began it (I10)."""
+        return is_requested(self.state.path) and not self.state.is_in_cycle
 
 
 class _Cycles:

@@ -13,7 +13,6 @@ from integrator.deliver.kafka.topic_limits import fitting
 from integrator.errors import ColumnsFound, DataError, Found, IntegratorError, SchemaRefused, SchemasFound, TopicsFound
 from integrator.plan import Plan, as_kept, learned, replan, sets_aside
 from integrator.run.state import aside
-from integrator.run.state.aside import requested
 from integrator.run.state.directory import State
 from integrator.tables import discovered_columns
 
@@ -39,17 +38,19 @@ def _resolved(plan: Plan, state: State) -> Plan:
         except SchemaRefused as refused:
             if not sets_aside(plan):
                 raise
-            aside = {**plan.aside, refused.table: str(refused).splitlines()[0]}
-            made = replan(plan, discovered_columns.read(state.path), aside)
+            more = {**plan.aside, refused.table: str(refused).splitlines()[0]}
+            made = replan(plan, discovered_columns.read(state.path), more)
             plan = dataclasses.replace(made, state=plan.state).of_state(state.identity())
 
 
 def taken_up(plan: Plan, state: State) -> Plan:
     """Return the plan with tables that were set aside and are to be tried again. Raises IntegratorError."""
-    names = requested(state.path)
-    aside = {name: why for name, why in plan.aside.items() if name not in names}
-    made = replan(plan, discovered_columns.read(state.path), aside)
-    return registered(dataclasses.replace(made, state=plan.state), state)
+    names = aside.requested(state.path)
+    left = {name: why for name, why in plan.aside.items() if name not in names}
+    made = replan(plan, discovered_columns.read(state.path), left)
+    made = registered(dataclasses.replace(made, state=plan.state), state)
+    aside.forget_request(state.path)
+    return made
 
 
 def keep(plan: Plan, state: State) -> None:
@@ -59,18 +60,19 @@ def keep(plan: Plan, state: State) -> None:
     """
     plan.changes.keep(state.path)
     names = {table.name: table.full_name for table in plan.origin.definitions.tables}
-    new, gone = aside.keep(state.path, plan.aside, names)
+
+    def leave(tables: list[str]) -> None:
+        log.info("tables are no longer set aside", tables=tables)
+        plan.changes.read_again(state.path, tables)
+
     log = structlog.get_logger().bind(channel=plan.channel)
-    for name in new:
+    for name in aside.keep(state.path, plan.aside, names, leave):
         log.warning(
             "a table is set aside, and the others go on",
             table=name,
             why=plan.aside[name],
             remedy="mend that, and integrator resume --table, or start again: its rows are then read again",
         )
-    if gone:
-        log.info("tables are no longer set aside", tables=gone)
-        plan.changes.read_again(state.path, gone)
 
 
 def as_begun(plan: Plan) -> Plan | None:

@@ -7,7 +7,7 @@ resumed. Then its rows are read again after a truncate, for its changes of meanw
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -40,24 +40,28 @@ def read(state: Path) -> dict[str, Aside]:
         ) from error
 
 
-def keep(state: Path, reasons: Mapping[str, str], names: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Keep which tables are set aside, and why; return those that are newly so, and those that are not any more.
+def keep(
+    state: Path, reasons: Mapping[str, str], names: Mapping[str, str], leave: Callable[[list[str]], None]
+) -> list[str]:
+    """Keep which tables are set aside, and why; return those that are newly so.
 
-    names: of each table its schema and name at the source. The second list has these names.
+    names: of each table its schema and name at the source. leave: is called with these names of tables that are not set
+    aside any more, before that is kept: else a crash between would leave out their changes without a word.
     """
     before = read(state)
     if before.keys() == reasons.keys():
-        return [], []
+        return []
+    if gone := [one.table for name, one in before.items() if name not in reasons]:
+        leave(gone)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     kept = {name: before.get(name, Aside(names.get(name, name), why, now)) for name, why in reasons.items()}
     durable.replace(state / _FILE, json.dumps({name: asdict(one) for name, one in kept.items()}).encode())
-    gone = [one.table for name, one in before.items() if name not in kept]
-    return [name for name in kept if name not in before], gone
+    return [name for name in kept if name not in before]
 
 
 def request(state: Path, names: Collection[str]) -> None:
     """Ask the process of the channel to try tables again."""
-    durable.replace(state / _REQUEST, json.dumps(sorted(names)).encode())
+    durable.replace(state / _REQUEST, json.dumps(sorted({*requested(state), *names})).encode())
 
 
 def is_requested(state: Path) -> bool:
@@ -66,8 +70,11 @@ def is_requested(state: Path) -> bool:
 
 
 def requested(state: Path) -> set[str]:
-    """Return which tables are to be tried again, and forget the request."""
+    """Return which tables are to be tried again."""
     path = state / _REQUEST
-    names = set(json.loads(path.read_bytes())) if path.exists() else set[str]()
-    durable.remove([path])
-    return names
+    return set(json.loads(path.read_bytes())) if path.exists() else set()
+
+
+def forget_request(state: Path) -> None:
+    """Forget which tables are to be tried again: they were."""
+    durable.remove([state / _REQUEST])

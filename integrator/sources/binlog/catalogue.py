@@ -248,11 +248,14 @@ def as_announced(
     """
     there = {one.name: one.relation for one in tables}
     defined = {one.full_name: one for one in tables_of(now)}
-    for one in relations:
+    are_now = [
+        one
+        for one in relations
+        if (name := one.full_name) in there and name in defined and is_now(one, there[name], defined[name])
+    ]
+    known = known.with_versions(now, are_now)
+    for one in (other for other in relations if other not in are_now):
         name = one.full_name
-        if name in there and name in defined and is_now(one, there[name], defined[name]):
-            known = known.with_versions(now, [one])
-            continue
         names = [column.name for column in one.columns]
         keys = [each.key for each in reversed(known.known_of(name)) if set(each.key) <= set(names)]
         made = Definition(definition_of(one, keys[0] if keys else ()), "mysql", {name: names})

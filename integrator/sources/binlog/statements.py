@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -27,9 +28,12 @@ _BEFORE_TABLE = frozenset(("online", "ignore"))
 _OF_PARTITIONS = frozenset(("truncate", "drop", "exchange", "convert"))
 _OF_FILES = frozenset(("import", "discard"))
 _ADDED_BESIDE_COLUMNS = frozenset(
-    ("index", "key", "constraint", "primary", "unique", "fulltext", "spatial", "vector", "foreign", "check",
-     "partition", "period", "system")
-)  # fmt: skip
+    ("index", "key", "constraint", "primary", "unique", "fulltext", "spatial", "foreign", "check", "partition")
+)
+_ADDED_BY: Mapping[str, tuple[list[str], ...]] = defaultdict(
+    tuple, {"period": (["for"],), "system": (["versioning"],), "vector": (["index"], ["key"], ["("])}
+)
+"""Words that may be names of columns, and what follows them where they are none."""
 _MADE = frozenset(("as", "auto_increment", "serial"))
 """A column whose values are made by the server: by an expression, or as numbers."""
 _NOT_OF_THE_TABLE = frozenset(("column", "key", "index"))
@@ -155,6 +159,7 @@ def _altered(words: _Words) -> Meaning:
     if not words.take("table"):
         return Meaning(True)
     own, renamed = words.table(), list[str]()
+    words.skip_waiting()
     rewritten = [own] if is_ignoring or _has_other_values(words.left) else []  # IGNORE: those that do not fit a new key
     while words.left:
         word = words.left.pop(0).lower()
@@ -189,15 +194,28 @@ def _has_other_values(words: Sequence[str]) -> bool:
 
 
 def _gives_values(part: list[str]) -> bool:
-    match part[:2]:
-        case ["modify" | "change", *_] | ["rename", "column"] | ["convert", "to"]:
+    match part:
+        case ["modify" | "change", *_] | ["rename", "column", *_] | ["convert", "to", *_]:
             return True
-        case ["add", second] if second not in _ADDED_BESIDE_COLUMNS:
-            return any(
-                (word == "default" and after != "null") or (word == "not" and after == "null") or word in _MADE
-                for word, after in pairwise([*part, ""])
-            )
+        case ["add", second, *more] if second not in _ADDED_BESIDE_COLUMNS and more[:1] not in _ADDED_BY[second]:
+            return _has_own_values(part)
     return False
+
+
+def _has_own_values(part: list[str]) -> bool:
+    """Return whether a column that is added has other values than null in rows that are there.
+
+    A TIMESTAMP has the time, or zeros, where explicit_defaults_for_timestamp is off, unless it is NULL.
+    """
+    pairs = list(pairwise(["", *part, ""]))
+    if "timestamp" in part[2:] and not any(
+        word == "null" and before not in ("not", "default") for before, word in pairs
+    ):
+        return True
+    return any(
+        (word == "default" and after != "null") or (word == "not" and after == "null") or word in _MADE
+        for word, after in pairs
+    )
 
 
 def _unquoted(name: str) -> str:
@@ -220,6 +238,12 @@ class _Words:
             return False
         del self.left[: at + 1]
         return True
+
+    def skip_waiting(self) -> None:
+        """Leave out for how long MariaDB waits for a lock."""
+        if self.take("wait"):
+            del self.left[:1]
+        self.take("nowait")
 
     def name(self) -> str:
         """Take a name."""

@@ -121,12 +121,12 @@ class Definitions:
     def with_text(self, definition: Definition) -> Definitions:
         """Return these, and what a database's catalogue has now."""
         made = json.dumps(asdict(definition))
-        return self if made in self.texts else replace(self, texts=(*self.texts, made))
+        return self if made in self.texts[-1:] else replace(self, texts=(*self.texts, made))
 
     def with_versions(self, definition: Definition, relations: Iterable[Relation]) -> Definitions:
         """Return these, and a text that defines the tables of relations; a table that is new is read by it."""
         made = self.with_text(definition)
-        number = made.texts.index(json.dumps(asdict(definition)))
+        number = len(made.texts) - 1
         versions, current = dict(made.versions), dict(made.current)
         for one in relations:
             if number not in versions.get(one.digest, ()):

@@ -47,7 +47,7 @@ select c.oid::bigint, json_build_object(
        from pg_publication_rel r where r.prpubid = p.oid and r.prrelid = c.oid), {schemas})
     from pg_publication p where p.pubname = %s),
   'members', (select json_object_agg(m.oid, json_build_array(m.attached, p.relkind,
-      coalesce(pg_relation_filenode(m.oid), 0)::bigint, m.oid::regclass::text))
+      coalesce(nullif(p.relfilenode, 0), pg_relation_filenode(m.oid), 0)::bigint, m.oid::regclass::text))
     from member m join pg_class p on p.oid = m.oid where m.root = c.oid),
   'columns', (select json_object_agg(a.number, json_build_array(a.name, a.type::bigint, a.modifier, a.written,
       a.missing)) from attribute a where a.root = c.oid),
@@ -108,7 +108,7 @@ def _reasons(session: Session, before: Mapping[str, Any], now: Mapping[str, Any]
 def _had_rows(session: Session, oid: int, name: str) -> bool:
     """Return whether a partition had rows when it was attached; True where our user may not read it by itself."""
     try:
-        [(has_rows,)] = session.rows(_ROWS_BEFORE.format(name), [oid])
+        [(has_rows,)] = session.rows(_ROWS_BEFORE.format(name.replace("%", "%%")), [oid])
     except EnvironmentFault:
         return True
     return bool(has_rows)

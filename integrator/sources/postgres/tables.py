@@ -47,7 +47,8 @@ class PublishedTables:
         reasons, shapes = dict[str, str](), dict[str, dict[str, Any]]()
         for one in self._there:
             before = record.shapes.get(one.name)
-            if record.read.get(one.name) != one.relation.oid or before == one.shape:
+            is_read = record.read.get(one.name) == one.relation.oid
+            if not is_read or not one.shape or before == one.shape:  # without a shape, it was dropped meanwhile
                 continue
             if before and (why := reason(self._session, before, one.shape)):
                 reasons[one.name] = why
