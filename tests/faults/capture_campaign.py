@@ -351,6 +351,8 @@ actions:
         load = Load(self.database, self.seed * 1000 + number, list(self.tables))
         load.start()
         faults = [self.draw.choice(self.faults) for _ in range(self.draw.choice((1, 2, 2, 3)))]
+        if "definition" in self.faults and "definition" not in faults:
+            faults.append("definition")
         for fault in faults:
             time.sleep(self.draw.uniform(0.3, 2.5))
             self._fault(fault, load)
