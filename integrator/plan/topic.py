@@ -135,7 +135,8 @@ def check_underscores(scope: ChannelScope, tables: Sequence[TableRecipe]) -> Non
     first: dict[str, TableRecipe] = {}
     for one in tables:
         other = first.setdefault(one.topic, one)
-        if other.in_source.full_name != one.in_source.full_name:
+        name, its = one.in_source.full_name, other.in_source.full_name
+        if name != its and _OTHER_CHARACTER.sub("_", name) == _OTHER_CHARACTER.sub("_", its):
             text = (
                 f"its topic {one.topic} is that of {other.in_source.full_name}: both names have characters that Kafka "
                 f"does not take; give it one of its own, {{action: Integrate, table: {one.table.name}, Topic: …}}"

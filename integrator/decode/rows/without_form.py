@@ -30,7 +30,7 @@ _ODD = {
     schema.Decimal: "NaN|Infinity",
     schema.Array: r"^\[|^\{\{",
 }
-"""What most such values of a type have in their text: they are taken out at once, and others found by dividing."""
+"""What most such values of a type have in their text: these are tried by distinct texts, others found by dividing."""
 MAY_LACK = (schema.Float, *_ODD)
 """The types of columns that may have such values."""
 _REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
@@ -81,23 +81,37 @@ class NullingCoding:
     def _converted(self, text: Octets, at: Slices, kind: Type) -> pa.Array:
         left = Slices(at.start.copy(), at.end.copy(), at.escaped)
         if (odd := _ODD.get(type(kind))) is not None:
-            _take_out(left, mask(pc.match_substring_regex(texts_of(text, at), odd)))
+            _take_out(left, self._refused(text, at, kind, odd))
         try:
             return self.inner.convert(text, left, kind)
         except _REFUSED:
             pass
 
         def accepts(start: int, stop: int) -> bool:
-            try:
-                self.inner.convert(text, left.part(start, stop), kind)
-            except _REFUSED:
-                return False
-            return True
+            return self._accepts(text, left.part(start, stop), kind)
 
         refused = np.zeros(len(left.start), np.bool_)
         refused[every_refused(len(left.start), accepts)] = True
         _take_out(left, refused)
         return self.inner.convert(text, left, kind)
+
+    def _refused(self, text: Octets, at: Slices, kind: Type, odd: str) -> Mask:
+        """Return which values with an odd text are refused: each distinct one is tried alone, and not by its text."""
+        texts = texts_of(text, at)
+        places = np.flatnonzero(mask(pc.match_substring_regex(texts, odd)))
+        codes = texts.take(pa.array(places)).dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        distinct, first = np.unique(codes, return_index=True)
+        tried = [self._accepts(text, at.part(place, place + 1), kind) for place in places[first].tolist()]
+        refused = np.zeros(len(at.start), np.bool_)
+        refused[places[np.isin(codes, distinct[~np.array(tried, np.bool_)])]] = True
+        return refused
+
+    def _accepts(self, text: Octets, at: Slices, kind: Type) -> bool:
+        try:
+            self.inner.convert(text, at, kind)
+        except _REFUSED:
+            return False
+        return True
 
 
 def _take_out(values: Slices, which: Mask) -> None:
