@@ -74,6 +74,24 @@ def test_i11_a_column_came_was_used_and_went_and_the_key_was_moved(database, bro
     assert any("PRIMARY KEY (`k`)" in text and "`z`" in text for text in kept.texts)
 
 
+def test_i11_a_truncate_that_comes_first_says_nothing_of_its_table(database, broker, channel, integrate_once, name):
+    """The statement has no columns, and what is sent is read by those that are known."""
+    database("create table t (k int primary key); insert into t values (1)")
+    database("create table u (k int primary key); insert into u values (1)")
+    path = channel()
+    integrate_once(path)
+    database("truncate table t; truncate table u; alter table u add column c int; truncate table u")
+    integrate_once(path)
+    database("insert into t values (2); insert into u values (2, 3); truncate table t; drop table t")
+    integrate_once(path)
+    rows = {
+        table: [(row["op"], row.get("k"), row.get("c")) for row in found]
+        for table, found in rows_of(broker, f"{name}.t", f"{name}.u").items()
+    }
+    assert rows[f"{name}.t"] == [(1, 1, None), (5, None, None), (1, 2, None), (5, None, None)]
+    assert rows[f"{name}.u"] == [(1, 1, None), (5, None, None), (5, None, None), (1, 2, 3)]
+
+
 def test_i2_what_is_gone_back_to_has_the_definitions_of_its_time(database, broker, channel, integrate_once, name):
     database("create table t (k int primary key, v varchar(9)); insert into t values (1, 'one')")
     path = channel()

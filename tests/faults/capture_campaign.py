@@ -48,6 +48,8 @@ ROWS = 200
 _SETTLED_S = 60.0
 _PAUSE_S = 0.002
 """Between transactions: topics are read again and again."""
+_SESSIONS = 6
+"""How many change tables at once where they are defined otherwise, too."""
 _AWAY = (psycopg2.Error, pymysql.MySQLError, OSError)
 FAULTS = (
     "kill",
@@ -69,6 +71,7 @@ ANYWHERE = (
     "alter table {t} rename column {last} to {c}",
     "alter table {t} drop column {last}",
     "drop table {t}; {create}; insert into {t} (id, v, n) values (1, 'made again', 1)",
+    "truncate table {t}",
 )
 AT_POSTGRES = (
     "alter table {t} alter n type text using n::text",
@@ -78,6 +81,8 @@ AT_POSTGRES = (
     "alter table {t} add column {c} float8; update {t} set {c} = 'NaN' where id % 2 = 0; update {t} set {c} = 1.5 where id % 3 = 0",
     "alter table {t} add column {c} date default 'infinity'",
     "alter table {t} replica identity full",
+    "alter table {t} add column {c} int not null default 7; alter table {t} drop constraint {t}_pkey, "
+    "add constraint {t}_pkey primary key (id, {c}); create unique index on {t} (id)",
     "begin; alter table {t} rename to away; delete from away where id % 5 = 0; alter table away rename to {t}; commit",
     "begin; alter table {t} rename to away; alter table {u} rename to {t}; alter table away rename to {u}; commit",
     "truncate p0",
@@ -94,6 +99,7 @@ AT_BINLOG = (
     "alter table {t} change {last} {c} varchar(40)",
     "alter table {t} add column {c} date; update {t} set {c} = '2020-01-01' where id % 2 = 0",
     "alter table {t} add column {c} time default '-800:00:00'",
+    "alter table {t} add column {c} int not null default 7, drop primary key, add primary key (id, {c})",
     "rename table {t} to away; delete from away where id % 5 = 0; rename table away to {t}",
     "rename table {t} to away, {u} to {t}, away to {u}",
     "alter table p truncate partition p0",
@@ -182,9 +188,9 @@ Database = AtPostgres | AtBinlog
 class Load(threading.Thread):
     """Changes tables until it is ended; the database may be away meanwhile."""
 
-    def __init__(self, database: Database, seed: int, tables: list[str]) -> None:
+    def __init__(self, database: Database, seed: int, tables: list[str], pause_s: float = _PAUSE_S) -> None:
         super().__init__(daemon=True)
-        self._database, self._draw, self.tables = database, random.Random(seed), tables
+        self._database, self._draw, self.tables, self._pause_s = database, random.Random(seed), tables, pause_s
         self.ending = threading.Event()
         self.statements = 0
 
@@ -193,7 +199,7 @@ class Load(threading.Thread):
             with contextlib.suppress(*_AWAY), contextlib.closing(self._database.connect()) as connection:
                 while not self.ending.is_set():
                     self._transaction(connection)
-                    self.ending.wait(_PAUSE_S)
+                    self.ending.wait(self._pause_s)
             self.ending.wait(0.2)
 
     def _transaction(self, connection) -> None:
@@ -273,8 +279,9 @@ class Made:
             self._truncated = max(self._truncated, seq)
         elif op != 4:  # the row before an update that keeps its key, which MySQL and MariaDB send, changes nothing
             assert op in (0, 1, 2, 3), op
-            before = self._rows.get(row["id"], ("", None))[1] if op == 2 else None
-            self._rows[row["id"]] = (seq, None if op in (0, 3) else {**(before or {}), **row})
+            at, before = self._rows.get(row["id"], ("", None))
+            if at < seq:  # else the key of messages became another one, and with it the partition
+                self._rows[row["id"]] = (seq, None if op in (0, 3) else {**((op == 2 and before) or {}), **row})
         return is_new
 
     @property
@@ -301,6 +308,7 @@ class Campaign:
         self.topics = Topics(broker.servers, once=delivery == "exactly_once")
         self.proxy, self.disk, self.faults = Proxy(), directory / "disk", list(FAULTS)
         self.columns: dict[str, str] = {}
+        self.ended: list[str] = []  # what the last process that ended by itself said
         for table in self.tables:
             self._create(table)
         if defines:
@@ -348,34 +356,41 @@ actions:
     def round(self, number: int) -> None:
         """Raises AssertionError where the topics are not the tables."""
         began = time.monotonic()
-        load = Load(self.database, self.seed * 1000 + number, list(self.tables))
-        load.start()
+        many, tables = _SESSIONS if "definition" in self.faults else 1, list(self.tables)
+        seeds = [(self.seed * 1000 + number) * many + one for one in range(many)]
+        loads = [Load(self.database, seed, tables, many * _PAUSE_S) for seed in seeds]
+        for load in loads:
+            load.start()
         faults = [self.draw.choice(self.faults) for _ in range(self.draw.choice((1, 2, 2, 3)))]
         if "definition" in self.faults and "definition" not in faults:
             faults.append("definition")
         for fault in faults:
             time.sleep(self.draw.uniform(0.3, 2.5))
-            self._fault(fault, load)
+            self._fault(fault, tables)
             self.counted[fault] += 1
         time.sleep(self.draw.uniform(0.3, 1.5))
-        load.ending.set()
-        load.join()
+        for load in loads:
+            load.ending.set()
+        for load in loads:
+            load.join()
         for table in self.tables:
             self.database.sql(f"insert into {table} (id, v, n) values ({_mark(number)}, 'mark', '0')")
         until(
             lambda: self._arrived(number),
-            lambda: f"{faults}: not all came: " + "\n".join(self.daemon.lines[-12:]),
+            lambda: "\n".join([f"{faults}: not all came:", *self.ended, *self.daemon.lines[-12:]]),
             PATIENCE_S,
         )
         wrong: list[str] = []
         until(lambda: not self._differences(wrong), lambda: f"{faults}: {wrong}", _SETTLED_S)
-        self.counted["statements"] += load.statements
+        statements = sum(load.statements for load in loads)
+        self.counted["statements"] += statements
         print(
-            f"round {number}: {', '.join(faults)}: {load.statements} statements, equal, {time.monotonic() - began:.0f} s",
+            f"round {number}: {', '.join(faults)}: {statements} statements, equal, {time.monotonic() - began:.0f} s",
             flush=True,
         )
 
-    def _fault(self, fault: str, load: Load) -> None:
+    def _fault(self, fault: str, tables: list[str]) -> None:
+        """tables: those that sessions change."""
         match fault:
             case "kill" | "kill all":
                 self.daemon.kill(everything=fault == "kill all")
@@ -412,7 +427,7 @@ actions:
                 self._create(table)
                 self.database.sql(f"insert into {table} {self.database.numbers(table, 0, 50)}")
                 self.tables.append(table)
-                load.tables.append(table)
+                tables.append(table)
 
     def _define(self) -> None:
         """Define a table otherwise; a statement that the database refuses is not counted."""
@@ -452,6 +467,7 @@ actions:
 
     def _arrived(self, number: int) -> bool:
         if not self.daemon.running:
+            self.ended = self.daemon.lines[-12:]
             self.daemon = Daemon(self.channel)
         self.topics.read(self.tables)
         made = self.topics.made

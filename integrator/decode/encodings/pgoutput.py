@@ -77,6 +77,11 @@ class Relation:
         columns = [(one.name, one.type, one.modifier, one.in_key) for one in self.columns]
         return xxhash.xxh3_64_intdigest(repr((self.schema, self.table, columns)).encode()) >> 1
 
+    @property
+    def defines(self) -> bool:
+        """Whether it says what its table is; else it names it, for a TRUNCATE."""
+        return bool(self.columns)
+
     def message(self) -> bytes:
         """Return the message that announces it."""
         head = b"R" + struct.pack(">I", self.oid) + self.schema.encode() + b"\0" + self.table.encode() + b"\0"

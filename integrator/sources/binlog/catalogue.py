@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ _FILTERED = (
 )
 _NATIVE_KEYS = "show global variables like 'innodb_native_foreign_keys'"
 _ENGINE = "InnoDB"
+_TRIES, _AGAIN_S = 20, 0.05
+"""How often tables are listed again that a statement defines just then."""
 _HEXADECIMAL = frozenset(
     ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "geometry", "point", "linestring", "polygon",
      "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection", "vector")
@@ -100,16 +103,12 @@ class Found:
 
 def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]) -> Found:
     """Return which tables are captured. numbers: those of tables that have one. Raises SourceAway, EnvironmentFault."""
-    columns = defaultdict(list)
-    for schema, name, *column in session.rows(_COLUMNS):
-        columns[schema, name].append(column)
     charsets, granted = Charsets(session), _granted(session)
     not_logged = _not_logged(session) if location.captures_changes else {}
     tables, left_out = list[Captured](), dict[str, str]()
-    for schema, name, kind, engine, rows in session.rows(_TABLES):
+    listed, columns = _listed(session, location, lower=charsets.lower_names)
+    for schema, name, kind, engine, rows in listed:
         full = f"{schema}.{name}"
-        if not wanted(schema, name, location, session.server.database, lower=charsets.lower_names):
-            continue
         reason = _no_columns(columns[schema, name], charsets)
         if location.captures_changes:
             reason = _no_changes(kind, engine) or reason or not_logged.get(schema)
@@ -129,6 +128,29 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
     is_logged = [value for _, value in session.rows(_NATIVE_KEYS)] == ["OFF"]
     notes = [] if is_logged else _cascades(session, names)
     return Found(tuple(tables), left_out, (*notes, *([_FILTERED] if not_logged else [])))
+
+
+def _listed(
+    session: Session, location: BinlogLocation, *, lower: bool
+) -> tuple[list[Sequence[Any]], dict[tuple[str, str], list[Sequence[str]]]]:
+    """Return the tables that a location is for, and the columns of tables.
+
+    Two queries are not of one time, and a table has no engine while a statement makes it another one: they are asked
+    again. A table without columns is one that was dropped between them.
+    """
+    tries = 0
+    while True:
+        listed = [
+            one for one in session.rows(_TABLES) if wanted(*one[:2], location, session.server.database, lower=lower)
+        ]
+        columns = defaultdict(list)
+        for schema, name, *column in session.rows(_COLUMNS):
+            columns[schema, name].append(column)
+        whole = [one for one in listed if (one[0], one[1]) in columns]
+        if tries == _TRIES or (len(whole) == len(listed) and all(engine for *_, engine, _ in whole)):
+            return whole, columns
+        tries += 1
+        time.sleep(_AGAIN_S)
 
 
 def wanted(schema: str, name: str, location: BinlogLocation, database: str | None, *, lower: bool = False) -> bool:
@@ -170,6 +192,8 @@ def _no_changes(kind: str, engine: str | None) -> str | None:
     """Return why the changes of a table cannot be captured; None if they can."""
     if kind == "SYSTEM VERSIONED":
         return "is system-versioned: the log has its rows and their history alike"
+    if engine is None:
+        return "cannot be opened by the server, which says why: show table status"
     if engine != _ENGINE:
         return f"is of the engine {engine}, whose rows cannot be read as of a place of the log: have it be of {_ENGINE}"
     return None

@@ -62,7 +62,7 @@ class FramesFile(File):
     def _known(self) -> tuple[bytes, list[Relation]]:
         """Return the frames, and the relations of which each is known. Raises SchemasFound."""
         data, relations = self._read()
-        new = [one for one in relations if one.digest not in self.digests]
+        new = [one for one in relations if one.defines and one.digest not in self.digests]
         if new:
             names = ", ".join(one.full_name for one in new)
             raise SchemasFound(f"{names}: new columns or types", Path(self.path).name, [one.digest for one in new])
@@ -112,7 +112,7 @@ class FrameReader(FileReader):
         first = ""
         for one in slices:
             for relation in relations_of(Path(one.path)):
-                if relation.digest not in self.digests:
+                if relation.defines and relation.digest not in self.digests:
                     first = first or Path(one.path).name
                     new[relation.digest] = relation.full_name
         if new:

@@ -29,6 +29,6 @@ class VersionedSegments(Segments):
 def _digests(path: str) -> tuple[tuple[str, int], ...]:
     """Return the tables that a segment has changes of, and their relations. A segment has one of each."""
     try:
-        return tuple((one.full_name, one.digest) for one in relations_of(Path(path)))
+        return tuple((one.full_name, one.digest) for one in relations_of(Path(path)) if one.defines)
     except FileNotFoundError:  # which is reported where it is read
         return ()
