@@ -132,22 +132,20 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
 
 def _listed(
     session: Session, location: BinlogLocation, *, lower: bool
-) -> tuple[list[Sequence[Any]], dict[tuple[str, str], list[Sequence[str]]]]:
-    """Return the tables that a location is for, and the columns of tables.
+) -> tuple[list[tuple[Any, ...]], dict[tuple[str, str], list[Sequence[str]]]]:
+    """Return the tables that a location is for, and the columns of all.
 
     Two queries are not of one time, and a table has no engine while a statement makes it another one: they are asked
     again. A table without columns is one that was dropped between them.
     """
-    tries = 0
+    database, tries = session.server.database, 0
     while True:
-        listed = [
-            one for one in session.rows(_TABLES) if wanted(*one[:2], location, session.server.database, lower=lower)
-        ]
-        columns = defaultdict(list)
+        tables = [row for row in session.rows(_TABLES) if wanted(row[0], row[1], location, database, lower=lower)]
+        columns = defaultdict[tuple[str, str], list[Sequence[str]]](list)
         for schema, name, *column in session.rows(_COLUMNS):
             columns[schema, name].append(column)
-        whole = [one for one in listed if (one[0], one[1]) in columns]
-        if tries == _TRIES or (len(whole) == len(listed) and all(engine for *_, engine, _ in whole)):
+        whole = [row for row in tables if row[:2] in columns]
+        if tries == _TRIES or (len(whole) == len(tables) and all(row[3] for row in whole)):
             return whole, columns
         tries += 1
         time.sleep(_AGAIN_S)
