@@ -133,7 +133,7 @@ class Column:
     other case, for its database writes it in capitals, and the definition as its author did. default: what the database
     has where an insert gives none, where it is a constant; it is no part of what the column is. without_form: what
     becomes of a value that its type does not have: an error, or null. null_in_text: null for those, too, that JSON has
-    not: NaN, the infinities, years beyond 9999.
+    not: NaN, the infinities, years beyond 9999. any_type: it is text of values that records have in several types.
     """
 
     name: str
@@ -143,6 +143,7 @@ class Column:
     any_case: bool = False
     default: Any = field(default=None, compare=False)
     without_form: Literal["stop", "null", "null_in_text"] = "stop"
+    any_type: bool = False
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class Read:
     what changed: such changes are passed over. finite: of rows of a refresh, numbers that are none, or without end, are
     null, as the changes of the channel have them. sent_later: files have rows of whose transactions
     others were sent before; none of them goes on after the end of a file. any_database: tables may be of several.
+    follows_schemas: columns have the types that the schemas of records have (I11).
     """
 
     dialect: str = "hvr"
@@ -56,6 +57,7 @@ class Read:
     sent_later: bool = False
     finite: bool = False
     any_database: bool = False
+    follows_schemas: bool = False
 
     def subdirs(self, file: str) -> str:
         """Return the directories between the source's path and a file of it, for {hvr_cap_subdirs}."""

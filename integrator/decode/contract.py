@@ -183,6 +183,8 @@ class Reading:
     """Of tables whose records came in earlier cycles: which table of the source they were of."""
     repeated_positions: bool = False
     """Whether changes may come again, or at positions that are not after those before."""
+    follows_schemas: bool = False
+    """Whether columns have the types that the schemas of records have."""
     records: bool = False
     """Whether expressions ask for what topics have of records beside their values."""
     transactions: bool = False
@@ -290,4 +292,5 @@ def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = (
         tolerant=recipe.tolerance.rejects,
         known_sources=known_sources,
         any_database=recipe.read.any_database,
+        follows_schemas=recipe.read.follows_schemas,
     )

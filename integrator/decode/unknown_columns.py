@@ -164,6 +164,16 @@ def columns_found(file: str, table: str, found: Mapping[str, tuple[int, Found]])
     return ColumnsFound(text, {table: columns})
 
 
+def types_found(file: str, table: str, found: Mapping[str, tuple[str, str, bool]]) -> ColumnsFound:
+    """Return what says that columns have other types in records.
+
+    found: of each column that type, the one that its table has, and whether it may be null.
+    """
+    told = ", ".join(f"{name} ({new}, which was {old})" for name, (new, old, _) in found.items())
+    columns = {name: (new, 0, old, nullable) for name, (new, old, nullable) in found.items()}
+    return ColumnsFound(f"{file}: table {table}: records have other types: {told}", {table: columns})
+
+
 class Finds:
     """The columns that are found in a block, of all tables: reported at once, for each report ends a cycle."""
 

@@ -102,8 +102,8 @@ def build(
 
 
 def _came(channel: Channel) -> adding.Added:
-    """Return the columns that came while the channel ran."""
-    return adding.read(channel.place) if adds_columns(channel) else {}
+    """Return the columns that came while the channel ran, or have another type since."""
+    return adding.read(channel.place) if adds_columns(channel) or not channel.tables else {}
 
 
 def replan(plan: Plan, came: adding.Added, aside: Mapping[str, str] | None = None) -> Plan:
@@ -289,7 +289,8 @@ def _read(scope: ChannelScope, source: AnySource, absent: tuple[Table, ...]) -> 
     """Return how the source is read. absent: tables not to be sent."""
     if isinstance(source, TableSource):
         return read_of_tables(scope.channel, absent)
-    return read_of(source, scope.tables, scope.channel.place, absent)
+    channel = scope.channel
+    return read_of(source, scope.tables, channel.place, absent, are_defined=bool(channel.tables))
 
 
 def _absent(scope: ChannelScope) -> tuple[Table, ...]:

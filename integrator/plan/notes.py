@@ -23,10 +23,13 @@ def notes_of(channel: Channel, location: KafkaLocation) -> Iterator[str]:
 
 
 def notes_of_added(came: Added) -> Iterator[str]:
-    """Yield the columns that came while the channel ran."""
+    """Yield the columns that came while the channel ran, and those that have another type since."""
     for table, columns in came.items():
-        for name, (datatype, _, _) in columns.items():
-            yield f"{table}.{name} ({datatype}) was added when records came that had it"
+        for name, one in columns.items():
+            if one.is_added:
+                yield f"{table}.{name} ({one.datatype}) was added when records came that had it"
+            if one.before:
+                yield f"{table}.{name} was {', '.join(one.before)} in records before, and is {one.datatype} now"
 
 
 def notes_of_partitions(tables: Sequence[TableRecipe], group: str) -> Iterator[str]:

@@ -60,8 +60,13 @@ def table_sources(channel: Channel) -> dict[str, TableSource]:
     return {name: TABLE_SOURCES[one.class_](one) for name, one in found if one.class_ in TABLE_SOURCES}
 
 
-def read_of(source: Source, tables: Sequence[Table], state: str, absent: tuple[Table, ...]) -> Read:
-    """Return how changes are read. state: the channel's state directory. absent: tables not to be sent."""
+def read_of(
+    source: Source, tables: Sequence[Table], state: str, absent: tuple[Table, ...], *, are_defined: bool
+) -> Read:
+    """Return how changes are read. state: the channel's state directory. absent: tables not to be sent.
+
+    are_defined: whether files define the tables, and not what the source has.
+    """
     location = source.location
     return Read(
         dialect=location.dialect,
@@ -75,6 +80,7 @@ def read_of(source: Source, tables: Sequence[Table], state: str, absent: tuple[T
         repeated_positions=location.repeated_positions == "send",
         absent=absent,
         any_database=source.any_database,
+        follows_schemas=source.has_records and not are_defined,
     )
 
 

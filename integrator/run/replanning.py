@@ -118,8 +118,10 @@ def _with_columns(plan: Plan, state: State, found: ColumnsFound) -> Plan:
         raise DataError(f"{found}; a column of that name is there under another one; define it")
     made = registered(dataclasses.replace(made, state=plan.state), state)
     state.mark_added(known)
-    came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
-    structlog.get_logger().warning("columns added", channel=plan.channel, columns=came, found=str(found))
+    came = {table: {name: known[table][name].datatype for name in columns} for table, columns in found.tables.items()}
+    is_added = any(known[table][name].is_added for table, columns in came.items() for name in columns)
+    event = "columns added" if is_added else "columns have other types"
+    structlog.get_logger().warning(event, channel=plan.channel, columns=came, found=str(found))
     return made
 
 

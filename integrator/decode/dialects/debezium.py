@@ -149,6 +149,7 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
             empty=EMPTY,
             variant=(schemas.codes.astype(np.int64) + 1) * 8 + databases(connectors) * 2 + events.flat,
             declared=coding.datatype,
+            retyped=coding.retyped,
         ),
         old=events.before.filled & (events.action == "U"),
         cap_tstamp=pc.if_else(pa.array(events.by_key), written_at(events.after), _time(source, where)),

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import first
+from integrator.arrow.arrays import first, plain_text
 from integrator.arrow.base64 import base64
 from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.column_names import found as of_column
@@ -35,6 +35,7 @@ from integrator.engine.pairs import KnownValues
 from integrator.engine.values import Slices
 from integrator.errors import DataError, Fault, Place
 from integrator.schema import Column, Table, Type, arrow_type
+from integrator.tables.connect import type_of
 
 _SPECIAL = (BITS, DECIMAL, VARIABLE)
 _EMPTY_TEXTS = ("", "0", "0.0", "false", "AA==", "{}", "[]", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z")
@@ -57,6 +58,26 @@ def databases(connectors: DictionaryTexts) -> Ints:
     """Return the places in `NAMED` of the databases of events, by what their connectors are called."""
     known = [NAMED.index(_CONNECTORS.get(name, NOT_KNOWN)) for name in connectors.texts]
     return np.array([*known, 0], np.int64)[connectors.codes]
+
+
+@dataclass(frozen=True)
+class AsText:
+    """Text of values of a type."""
+
+    type: Type
+
+
+def _carries(own: Type, other: Type) -> bool:
+    """Return whether each value of another type is one of a column's own."""
+    match own, other:
+        case schema.Integer(bits), schema.Integer(least):
+            return bits >= least
+        case schema.Decimal(precision, scale), schema.Decimal(digits, own_scale):
+            return scale == own_scale and precision >= digits
+        case schema.String(), schema.String():
+            return True
+        case _:
+            return schema.describe(own) == schema.describe(other)
 
 
 @dataclass(frozen=True)
@@ -90,7 +111,25 @@ class DebeziumCoding:
         """Return the type of a column, what the schema has of it, and the database, as the event or the table says."""
         named = NAMED[variant >> 1 & 3]
         database = named or (MYSQL if table.database == MYSQL else OTHER if table.database else NOT_KNOWN)
-        return column.type, of_column(column, self._fields(variant)) or NO_FIELD, database
+        field = of_column(column, self._fields(variant)) or NO_FIELD
+        if column.any_type and field.kind:
+            return AsText(type_of(field.connect)), field, database
+        return column.type, field, database
+
+    def retyped(self, table: Table, variant: int) -> dict[str, tuple[str, str, bool]]:
+        """Return columns whose values in a variant's records a table's type cannot carry.
+
+        Of each the datatype in the records' schema, the one that the table has, and whether it may be null.
+        """
+        found = {}
+        for column in table.columns:
+            field = self._fields(variant).get(column.name)
+            if field is None or not field.datatype or column.any_type:
+                continue
+            fits = _carries(column.type, type_of(field.connect))
+            if not fits or (field.optional and not column.nullable):
+                found[column.name] = (field.datatype, schema.describe(column.type), field.optional)
+        return found
 
     def datatype(self, name: str, variant: int) -> str:
         """Return the datatype that a schema has of a name; nothing where there is no schema."""
@@ -102,7 +141,9 @@ class DebeziumCoding:
 
     def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
         """Return values in their type. Raises ValueRefused."""
-        own, field, database = cast("tuple[Type, Field, str]", kind)
+        own, field, database = cast("tuple[Type | AsText, Field, str]", kind)
+        if isinstance(own, AsText):
+            return plain_text(self.convert(text, at, (own.type, field, database)))
         modes = self._modes.get(database, self.modes)
         check_nested(text, at, own, (schema.String if is_number_text(own) else schema.Decimal,))
         if database != OTHER and own == UNSIGNED and field.kind in ("", "int64"):

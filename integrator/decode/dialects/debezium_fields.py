@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from integrator import schema
@@ -18,7 +18,7 @@ VARIABLE = "io.debezium.data.VariableScaleDecimal"
 class Field:
     """What an event's schema says of a column: Connect's type, the logical type's name, and its parameters.
 
-    zoned: whether a timestamp is an instant, which Connect's own schemas do not say.
+    zoned: whether a timestamp is an instant, which Connect's own schemas do not say. optional: whether it may be null.
     """
 
     kind: str = ""
@@ -28,19 +28,21 @@ class Field:
     item: Field | None = None
     precision: int | None = None
     zoned: bool = False
+    optional: bool = field(default=False, compare=False)
 
     @staticmethod
-    def of(field: dict[str, Any]) -> Field:
+    def of(given: dict[str, Any]) -> Field:
         """Read a field of a schema (https://kafka.apache.org/41/javadoc/org/apache/kafka/connect/json/JsonSchema.html)."""
-        parameters, items = field.get("parameters") or {}, field.get("items")
+        parameters, items = given.get("parameters") or {}, given.get("items")
         return Field(
-            kind=str(field.get("type", "")),
-            name=str(field.get("name") or ""),
+            kind=str(given.get("type", "")),
+            name=str(given.get("name") or ""),
             scale=_whole(parameters.get("scale")),
             length=_whole(parameters.get("length")),
             item=Field.of(items) if items else None,
             precision=_whole(parameters.get("connect.decimal.precision")),
-            zoned=field.get("zoned") is True,
+            zoned=given.get("zoned") is True,
+            optional=given.get("optional") is True,
         )
 
     @property

@@ -60,6 +60,7 @@ def decode(document: Document, reading: Reading) -> Decoded:
         unavailable=placeholders(reading.debezium.unavailable_value),
         variant=variants,
         declared=coding.datatype,
+        retyped=coding.retyped,
         infers=True,
     )
     found = Records(

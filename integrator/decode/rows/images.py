@@ -23,12 +23,13 @@ from integrator.decode.rows import key_only
 from integrator.decode.rows.coding import Coding
 from integrator.decode.rows.conversion import KINDS, Conversion
 from integrator.decode.rows.runs import DecodedColumns, Fill, Rows, TableRun
-from integrator.decode.unknown_columns import Others
+from integrator.decode.unknown_columns import Finds, Others, types_found
 from integrator.engine.arrays import Ints, Mask, Places, words
 from integrator.engine.grid import Found, Grid, Spans, count_present, find_values, rows_with_values
 from integrator.engine.pairs import KnownValues, clear_known, differing_pairs, fill_pairs, values_in_both
 from integrator.engine.values import Slices
 from integrator.errors import Fault, Place, PublicDataError, shown
+from integrator.schema import Table
 
 COLUMNS = "an object of columns"
 """What an image is."""
@@ -39,6 +40,7 @@ _LEARNED = 20_000
 
 
 Declared = Callable[[str, int], str]
+Retyped = Callable[[Table, int], Mapping[str, tuple[str, str, bool]]]
 IsNoColumn = Callable[[str, int], bool]
 """Whether a name is no column though it is among them, by the variant of its record."""
 
@@ -46,6 +48,11 @@ IsNoColumn = Callable[[str, int], bool]
 def nothing_declared(_name: str, _variant: int) -> str:
     """Return that no datatype is declared."""
     return ""
+
+
+def nothing_retyped(_table: Table, _variant: int) -> Mapping[str, tuple[str, str, bool]]:
+    """Return that tables have the types of all records."""
+    return {}
 
 
 def all_columns(_name: str, _variant: int) -> bool:
@@ -61,9 +68,10 @@ class JsonImages:
     table's. unavailable: values that stand for one that is not there. key_only: whether before images have nothing but
     the key: all, none, or those that look so, for all beside the key is null, or a placeholder of `empty`.
     variant: of each record, by what its values are read. declared: the datatype that the schema of a variant's records
-    has of a name; nothing where it has none. infers: whether a column that is added has the type of its values in JSON,
-    and not text. whole: whether a value that an image does not have is null. hidden: nodes of members that are missing
-    values.
+    has of a name; nothing where it has none. retyped: columns that have another type in the schema of a variant's
+    records: that, the table's, and whether it may be null. infers: whether a column that is added has the type of its
+    values in JSON, and not text. whole: whether a value that an image does not have is null. hidden: nodes of members
+    that are missing values.
     """
 
     after: Objects
@@ -76,6 +84,7 @@ class JsonImages:
     empty: KnownValues = _NO_PLACEHOLDERS
     variant: Ints | None = None
     declared: Declared = nothing_declared
+    retyped: Retyped = nothing_retyped
     infers: bool = False
     whole: bool = False
     hidden: Places | None = None
@@ -138,7 +147,11 @@ class _Batch:
         """Find the values; names that are no columns, and are to be passed over, are learned, and not met again."""
         nodes = self.document.nodes
         while True:
-            shapes = [self.shape(shares[0]) for shares in self.rows.parts]
+            shapes, finds = list[ColumnIndex](), Finds()
+            for shares in self.rows.parts:
+                with finds.noted():
+                    shapes.append(self.shape(shares[0]))
+            finds.report()
             sizes = np.diff(self.rows.bounds).tolist()
             layout = Layout.of(shapes, sizes)
             found = find_values(
@@ -160,6 +173,8 @@ class _Batch:
 
     def _shape(self, share: TableRun, learned: Mapping[str, str]) -> ColumnIndex:
         table, coding = share.table, self.images.coding
+        if self.reading.follows_schemas and (retyped := self.images.retyped(table, share.variant)):
+            raise types_found(self.rows.file, table.name, retyped)
         columns = [(column.name, KINDS.number(coding.kind(table, column, share.variant))) for column in table.columns]
         place = {column.name: at for at, column in enumerate(table.columns)}
         others = [(name, place.get(meant, NO_COLUMN)) for name, meant in learned.items() if name not in place]
