@@ -155,6 +155,10 @@ def _asked(column: Column, database: str, quote: Callable[[str], str]) -> str:
     match database, column.type:
         case "postgresql", schema.String():  # ::text would cut blanks off char(n); (1,) is neither null nor not null
             return f"case when {name} is distinct from null then format('%s', {name}) end"
+        case "postgresql", schema.Decimal(role="money"):  # whose text is as lc_monetary has it
+            return f"{name}::numeric::text"
+        case "postgresql", schema.Array(schema.Decimal(role="money")):
+            return f"{name}::numeric[]::text"
         case "postgresql", _:
             return f"{name}::text"
         case (("mysql" | "mariadb"), schema.Bytes()):

@@ -40,8 +40,11 @@ _REMEDY = "the spool has lost the segment before it; restore it"
 
 def _typed(kind: Type, values: pa.Array) -> pa.Array:
     """Return PostgreSQL's text in a type; money as lc_monetary = C prints it: -$1,234.50. Raises ValueRefused."""
-    if isinstance(kind, schema.Decimal) and kind.role == "money":
-        values = pc.replace_substring_regex(values, "[$,]", "")
+    item = kind
+    while isinstance(item, schema.Array):
+        item = item.item
+    if isinstance(item, schema.Decimal) and item.role == "money":  # a comma before a digit is in a number
+        values = pc.replace_substring(pc.replace_substring_regex(values, ",([0-9])", r"\1"), "$", "")
     return from_column(in_words(values, kind), kind)
 
 
