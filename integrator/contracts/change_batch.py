@@ -29,7 +29,7 @@ RECORD = pa.struct(
         ("timestamp", pa.timestamp("us", "UTC")),
     ]
 )
-"""What a topic has of a record beside its value. key: text, or base64 where it is none."""
+"""What a topic has of a record beside its value. key: text, in base64 where all are bytes."""
 
 
 @dataclass(frozen=True)

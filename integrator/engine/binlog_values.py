@@ -139,16 +139,19 @@ def put_datetime(data: Octets, at: int, digits: int, out: Octets, to: int) -> in
 
 @compiled
 def put_timestamp(data: Octets, at: int, digits: int, out: Octets, to: int) -> int:
-    """Write a TIMESTAMP of so many digits of a second, with +00."""
+    """Write a TIMESTAMP of so many digits of a second, with +00; zero as the server prints it."""
     seconds = high_first(data, at, 4)
     year = month = day = 0
-    if seconds or high_first(data, at + 4, fraction_bytes(digits)):
+    is_zero = not (seconds or high_first(data, at + 4, fraction_bytes(digits)))
+    if not is_zero:
         year, month, day = civil_of(seconds // 86_400)
     to = put_date(year, month, day, out, to)
     out[to] = _BLANK
     clock = seconds % 86_400
     to = put_clock(clock // 3600, clock // 60 % 60, clock % 60, out, to + 1)
     to = _fraction(data, at + 4, digits, out, to)
+    if is_zero:
+        return to
     out[to] = ord("+")
     out[to + 1] = out[to + 2] = _ZERO
     return to + 3

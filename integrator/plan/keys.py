@@ -20,11 +20,11 @@ def explicit_key(table: Table, columns: ColumnParameters) -> tuple[str, ...]:
 
 
 def implicit_key(table: Table, columns: ColumnParameters) -> tuple[str, ...]:
-    """Return the key of a table that has none: all columns but long and absent ones, as HVR takes it."""
+    """Return the key of a table that has none: all columns but long and absent ones, as HVR takes it, or long ones."""
     absent = {name for name, column in columns.items() if column.values.Absent}
-    return tuple(
-        c.name for c in table.columns if c.name not in absent and not isinstance(c.type, (schema.Bytes, *UNHASHED))
-    )
+    own = [one for one in table.columns if one.name not in absent and not isinstance(one.type, UNHASHED)]
+    short = [one for one in own if not isinstance(one.type, schema.Bytes)]
+    return tuple(one.name for one in short or own)
 
 
 def distribution_key(columns: ColumnParameters, key: tuple[str, ...], limit: int, avoid: str | None) -> tuple[str, ...]:

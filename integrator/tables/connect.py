@@ -125,13 +125,15 @@ def columns_of(struct: Connect) -> Iterator[Column]:
 
 
 def table_of(value: Connect, key: Connect | None, of_topic: tuple[str | None, str]) -> Table | None:
-    """Return the table of a topic's rows; None where its values are no structs.
+    """Return the table of rows, of values that are no structs with the column `value`; None of Debezium's own messages.
 
     key: the schema of keys. of_topic: the schema and the name of the table, as the topic has them.
     """
     row = row_of(value)
-    if row is None:
+    if row is None and str(value.get("type")) not in _BASE:
         return None
+    if row is None:
+        row = RowSchema({"fields": [{**value, "field": "value"}]})
     owner, name = (row.schema, row.name) if row.name else of_topic
     columns = tuple(columns_of(row.struct))
     names = {column.name for column in columns}

@@ -23,6 +23,7 @@ from integrator.decode.dialects.debezium_decimals import UNSIGNED
 from integrator.decode.dialects.debezium_fields import BITS, DECIMAL, NO_FIELD, VARIABLE, Field
 from integrator.decode.dialects.debezium_times import DAYS, PER_SECOND, unit_of
 from integrator.decode.dialects.debezium_values import convert, is_precise, unsigned_bigint
+from integrator.decode.encodings.encoded import VALUE
 from integrator.decode.fields import Where
 from integrator.decode.json.columns import is_number_text
 from integrator.decode.json.moments import read_moments
@@ -199,6 +200,8 @@ def fields_of(text: str, where: Where, which: Mask) -> dict[str, Field]:
     """Return what a schema has of the columns of a row; the records of `which` have it. Raises DataError."""
     try:
         whole = json.loads(text)
+        if whole.get("type", "struct") != "struct":
+            return {VALUE: Field.of(whole)}
         images = [field for field in whole.get("fields", []) if _is_image(field)]
         fields = images[0].get("fields", []) if images else whole.get("fields", [])
         return {str(field["field"]): Field.of(field) for field in fields}

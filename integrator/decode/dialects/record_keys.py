@@ -51,7 +51,8 @@ def keys_of(deletes: Callable[[Document], Mask], expected: str) -> RecordKeys:
 def with_plain_keys(document: Document, reading: Reading, expected: str) -> Document:
     """Return a document in which each key is an object: one value has the name of the only key column.
 
-    Raises DataError for one value where the table has several key columns, or none.
+    Where the table has no key columns, the line is null: the record deletes no row that could be named. Raises
+    DataError for one value where the table has several.
     """
     objects = Objects.of_lines(document).find(SCHEMA, KEY)
     are_keys = keyed(objects)
@@ -71,20 +72,24 @@ def with_plain_keys(document: Document, reading: Reading, expected: str) -> Docu
     schemas = pc.if_else(pa.array(wrapped), inner.raw(SCHEMA), objects.raw(SCHEMA))
     parts = ('{"schema":', pc.fill_null(schemas, "null"), f',"{KEY}":', pc.fill_null(keys, "null"), "}\n")
     lines = document.lines
-    data, offsets = flat(pc.if_else(pa.array(odd), pc.binary_join_element_wise(*parts, ""), lines.array))
+    own = pc.if_else(pc.and_(pa.array(alone), pc.is_null(openings)), "null\n", pc.binary_join_element_wise(*parts, ""))
+    data, offsets = flat(pc.if_else(pa.array(odd), own, lines.array))
     left_out = lines.left_out and replace(lines.left_out, codes=np.where(wrapped, np.int32(-1), lines.left_out.codes))
-    own = lines.like(data.tobytes(), lines.numbers, offsets.astype(np.int32), left_out, lines.origin)
-    return read_document(own, expected)
+    made = lines.like(data.tobytes(), lines.numbers, offsets.astype(np.int32), left_out, lines.origin)
+    return read_document(made, expected)
 
 
 def _only_keys(objects: Objects, which: Mask, reading: Reading) -> pa.Array:
-    """Return how the object of each key of `which` begins, which is one value. Raises DataError."""
+    """Return how the object of each key of `which` begins, which is one value; null where its table has no key.
+
+    Raises DataError.
+    """
     names, where = names_of(objects, reading), Where.of(objects)
     tables = DictionaryTexts.of(names.table)
     schemas = DictionaryTexts.of(names.schema)
     pairs = tables.codes.astype(np.int64) * (len(schemas.texts) + 1) + schemas.codes + 1
     found, of = np.unique(np.where(which, pairs, -1), return_inverse=True)
-    openings = []
+    openings = list[str | None]()
     for place, pair in enumerate(found.tolist()):
         if pair < 0:  # no key, or of no table, which is refused later
             openings.append("")
@@ -92,8 +97,11 @@ def _only_keys(objects: Objects, which: Mask, reading: Reading) -> pa.Array:
         table, schema = divmod(pair, len(schemas.texts) + 1)
         own = Source(schemas.texts[schema - 1] if schema else None, tables.texts[table])
         keys = [one.key for one in reading.catalogue.matching(own)]
+        if keys and not any(keys):
+            openings.append(None)
+            continue
         if len(keys) != 1 or len(keys[0]) != 1:
-            given = ", ".join(keys[0]) or "no key columns" if len(keys) == 1 else "another meaning in several tables"
+            given = ", ".join(keys[0]) if len(keys) == 1 else "another meaning in several tables"
             text = f"the key of the deleted row is one value, and table {own} has {given}; {_REMEDY}"
             raise PublicDataError(Fault(where.place(int(np.flatnonzero(of == place)[0])), text))
         openings.append("{" + json_text(keys[0][0]).decode() + ":")

@@ -1,8 +1,9 @@
 """Plain rows as JSON lines: a line is a row, and inserts it. In topics, a record without a value deletes by its key.
 
 A row stands alone, `{"id":1,…}`, or with its schema of Kafka Connect, `{"schema":{…},"payload":{"id":1,…}}`. Its values
-are as Kafka Connect's converters write them: by the schema where there is one, else by the modes set in `debezium`. The
-placeholder of values that did not change (`debezium.unavailable_value`), in rows that Debezium flattened, is missing.
+are as Kafka Connect's converters write them: by the schema where there is one, else by the modes set in `debezium`. A
+value that is no object is that of the column `value`. The placeholder of values that did not change
+(`debezium.unavailable_value`), in rows that Debezium flattened, is missing.
 
 A source whose records have keys gives the key of a record without a value as `{"schema":…,"deleted key":…}`: an object
 with the key columns, with or without a schema, or the value of the only one.
@@ -15,27 +16,31 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator.arrow.arrays import flat
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, of_lines
 from integrator.decode.dialects.debezium_coding import DebeziumCoding, fields_of, placeholders
 from integrator.decode.dialects.record_keys import KEY, PAYLOAD, SCHEMA, keyed, names_of, with_plain_keys
+from integrator.decode.encodings.encoded import VALUE
 from integrator.decode.fields import Where, written_at
-from integrator.decode.json.document import Document
+from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.objects import Objects
 from integrator.decode.lines.lines import RecordKeys
 from integrator.decode.order.positions import Positions
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Mask
+from integrator.engine.grammar import OPEN
 
 EXPECTED = "a row"
 
 
 def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
-    lines = _Lines.of(with_plain_keys(document, reading, EXPECTED))
+    lines = _Lines.of(_with_objects(with_plain_keys(document, reading, EXPECTED)))
     keys = lines.objects.inner(KEY, COLUMNS, lines.keyed)
     rows = lines.objects.where(~lines.wrapped & ~lines.keyed)
     if lines.wrapped.any():
@@ -75,6 +80,22 @@ def decode(document: Document, reading: Reading) -> Decoded:
         ignored=ignored,
     )
     return found, Positions.none(found.row_counts)
+
+
+def _with_objects(document: Document) -> Document:
+    """Return a document in which each value with a schema is an object: one that is none is that of a column."""
+    lines = _Lines.of(document)
+    if not lines.wrapped.any():
+        return document
+    at = lines.objects.slices(PAYLOAD)
+    alone = lines.wrapped & (at.first_bytes(document.text) != OPEN) & ~at.nulls(document.text)
+    if not alone.any():
+        return document
+    parts = ('{"schema":', lines.objects.raw(SCHEMA), f',"{PAYLOAD}":{{"{VALUE}":', lines.objects.raw(PAYLOAD), "}}\n")
+    own = document.lines
+    data, offsets = flat(pc.if_else(pa.array(alone), pc.binary_join_element_wise(*parts, ""), own.array))
+    made = own.like(data.tobytes(), own.numbers, offsets.astype(np.int32), own.left_out, own.origin)
+    return read_document(made, EXPECTED)
 
 
 class _Lines(NamedTuple):

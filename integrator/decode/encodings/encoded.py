@@ -30,6 +30,9 @@ json or text: text is what does not begin as JSON does.
 """
 AS_TEXT = -3
 """In the place of the id of a schema: the record is text."""
+ALONE = -4
+"""In the place of the id of a schema: the record is a value of JSON that is no object."""
+_BEGINS_ALONE = np.isin(np.arange(256), list(b'["-0123456789tf'))
 _BEGINS_JSON = np.isin(np.arange(256), list(b'{["-0123456789tfn \t\r\n'))
 _PLAIN = {
     "json": transcode.JSON,
@@ -38,7 +41,7 @@ _PLAIN = {
     "bytes": transcode.BYTES,
 }
 VALUE = "value"
-"""The member, and the column, that text and bytes are the value of."""
+"""The member, and the column, that text, bytes, and values of JSON that are no objects are the value of."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,11 @@ class Encoding:
         if self.framed:
             ids = np.where(records.null, transcode.NULL, 0)
             transcode.read_frames(records.text, records.starts, records.ends, ids)
-        if self.unframed == "json or text" and len(records.text):
+        if self.unframed in ("json", "json or text") and len(records.text):
             first = records.text[np.minimum(records.starts, len(records.text) - 1)]
+            if self.unframed == "json":
+                ids[(ids == transcode.UNFRAMED) & _BEGINS_ALONE[first] & (records.starts < records.ends)] = ALONE
+                return ids
             ids[(ids == transcode.UNFRAMED) & (~_BEGINS_JSON[first] | (records.starts == records.ends))] = AS_TEXT
         return ids
 
@@ -188,7 +194,8 @@ def _program(encoding: Encoding, shape: Shape, schema: int, path: int) -> Progra
     engine = transcode.TEXT if schema == AS_TEXT else _PLAIN[encoding.unframed]
     if shape.always:
         return _between(engine, f'{{"{shape.schema}":null,"{shape.member}":'.encode(), b"}")
-    return _between(engine, *((b"", b"") if engine == transcode.JSON else (f'{{"{VALUE}":'.encode(), b"}")))
+    is_whole = engine == transcode.JSON and schema != ALONE
+    return _between(engine, *((b"", b"") if is_whole else (f'{{"{VALUE}":'.encode(), b"}")))
 
 
 @lru_cache(maxsize=64)

@@ -167,7 +167,7 @@ def lines_of(
     """Yield frames as lines, as `as_they_came`. Raises DataError for text that is not UTF-8, too."""
     for lines in as_they_came(file, data, relations, most):
         is_ascii = bool(lines.text.max() < _ASCII)
-        yield in_utf_8(replace(lines, hidden=how.hidden), how, is_ascii=is_ascii, remedy=_ANY_BYTES)
+        yield in_utf_8(replace(lines, hidden=how.hidden), replace(how, remedy=_ANY_BYTES), is_ascii=is_ascii)
 
 
 def as_they_came(file: str, data: bytes, relations: Sequence[Relation], most: int = BLOCK_BYTES) -> Iterator[Lines]:

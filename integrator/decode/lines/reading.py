@@ -26,7 +26,6 @@ one encoding begins the sooner."""
 _SMALL_BYTES = 64 * 1024
 """What is read first: room for more is made only where there is more, for many files are small."""
 _PIECE_BYTES = 512 * 1024
-_UTF_8 = "write change files in UTF-8"
 _GROUP = 16  # lines that are decoded together, where a line is looked for that is not UTF-8
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _RETURN = 0x0D
@@ -61,13 +60,15 @@ class LineReading:
     """How lines are read.
 
     block_bytes: how many bytes are yielded at once, about. tolerant: lines that are not UTF-8 are rejected. hidden:
-    errors do not show lines. shortening: leaves out values that many lines have.
+    errors do not show lines. shortening: leaves out values that many lines have. remedy: what helps where text is not
+    UTF-8.
     """
 
     block_bytes: int = BLOCK_BYTES
     tolerant: bool = False
     hidden: bool = False
     shortening: Shortening | None = None
+    remedy: str = "write change files in UTF-8"
 
 
 _AS_THEY_ARE = LineReading()
@@ -201,17 +202,14 @@ def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Place
     return in_utf_8(lines, reading, is_ascii=is_ascii), after
 
 
-def in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool, remedy: str = _UTF_8) -> Lines:
-    """Return the lines that are UTF-8. Raises DataError for another one, where that is not tolerated.
-
-    remedy: what its error advises.
-    """
+def in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool) -> Lines:
+    """Return the lines that are UTF-8. Raises DataError for another one, where that is not tolerated."""
     if is_ascii:
         return lines
     try:
         lines.array.validate(full=True)
     except pa.ArrowInvalid:
-        rejected = tuple(_not_utf8(lines, remedy))
+        rejected = tuple(_not_utf8(lines, reading.remedy))
     else:
         return lines
     if not reading.tolerant:

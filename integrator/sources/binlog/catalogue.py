@@ -248,7 +248,7 @@ def _read(name: str, kind: str, whole: str) -> str:
     if kind == "bit":
         return f"lpad(bin({column} + 0), {whole[4:-1]}, '0')"
     if kind == "timestamp":
-        return f"concat({column}, '+00')"
+        return f"concat({column}, if({column} + 0 = 0, '', '+00'))"
     is_filled = "zerofill" in whole and kind not in _OF_LABELS and kind != "year"
     return f"({column} + 0)" if is_filled else column
 

@@ -29,6 +29,12 @@ BY_PARTS = ""
 _BLANK = ord(" ")
 """All that are blanks in JSON are at most this."""
 _NO_MEMBERS = Shape()
+NONE = np.zeros(0, np.int64)
+_NO_TEXT = (
+    "its key is not UTF-8, and an expression of the channel has keys as text; with key_encoding: bytes at the source "
+    "location all keys are text in base64"
+)
+_UTF_8 = "have the producer write text in UTF-8; records that are no text need encoding: bytes at the source location"
 
 
 @dataclass(frozen=True)
@@ -78,14 +84,15 @@ def block_lines(
     place: what the partition is called, and its topic. Raises DataError, SchemasFound, and EnvironmentFault.
     """
     partition, topic = place
+    how = replace(how, remedy=_UTF_8)
     if encoding.topics is not None and topic not in encoding.topics:
         raise SchemasFound(f"{topic}: is new", topic, ())
     records = values_of(block)
     ids = encoding.values.ids_of(records)
-    columns = record_columns(block, partition, topic, encoding.keys) if wanted.records else None
+    columns, odd = record_columns(block, partition, topic, encoding.keys) if wanted.records else (None, NONE)
     origin = _origin(block, encoding.table_of(topic), columns)
     keyed = places_of_keys(block, wanted.before, wanted.keys, wanted.shape, encoding.values, topic)
-    if _is_lines(block, ids, encoding.values) and not len(keyed):
+    if _is_lines(block, ids, encoding.values) and not len(keyed) and not len(odd):
         lines = lines_of(partition, bytearray(block.values), block.offsets, block.ends, how)
         return replace(lines, origin=origin and origin.take(np.searchsorted(block.offsets, lines.numbers)))
     check_known(encoding.values, ids, topic, "value")
@@ -98,12 +105,13 @@ def block_lines(
         raise EnvironmentFault(
             f"{partition}: the records from offset {first} to {last} have over 2 GiB as JSON; they cannot be read"
         ) from None
-    return _lines(made, partition, block, origin, how)
+    wrong = dict.fromkeys(odd.tolist(), _NO_TEXT)
+    return _lines(replace(made, wrong={**wrong, **made.wrong}), partition, block, origin, how)
 
 
 def _is_lines(block: Block, ids: Ints, encoding: Encoding) -> bool:
     """Return whether the values are lines of JSON as they are."""
-    if encoding.unframed != "json" or bool((ids >= 0).any()):
+    if encoding.unframed != "json" or bool(((ids >= 0) | (ids == encoded.ALONE)).any()):
         return False
     may_be_blank = bool((block.values[block.ends[:-1]] <= _BLANK).any())
     return int(count_bytes(block.values, NEWLINE)) == len(block) and not may_be_blank

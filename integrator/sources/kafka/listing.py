@@ -131,6 +131,8 @@ class TopicListing:
                     raise faults.overtaken(stream.place, begin, low[place])
                 structlog.get_logger().warning("records lost", partition=stream.place, begin=begin, end=low[place])
             elif stable[place] < begin:
+                _KEPT.pop(self._key, None)
+                self._followed(known, self.found(tuple({one.topic for one in known})))  # or it is another topic since
                 raise faults.cut(stream.place, begin, begin, stable[place])
             position = max(begin, low[place])
             if end is None or position > begin:

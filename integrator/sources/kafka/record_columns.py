@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator.arrow.base64 import base64
 from integrator.contracts.change_batch import RECORD
 from integrator.decode.encodings import encoded
 from integrator.decode.encodings.encoded import Encoding, Records, Shape
@@ -24,18 +25,22 @@ def times_of(block: Block) -> Ints:
     return np.where(block.room.flags & HAS_NO_TIME, NO_TIME, block.room.times)
 
 
-def record_columns(block: Block, partition: str, topic: str, keys: Encoding) -> pa.Array:
-    """Return what the topic has of the records of a block. keys: how they are encoded. Raises SchemasFound."""
+def record_columns(block: Block, partition: str, topic: str, keys: Encoding) -> tuple[pa.Array, Ints]:
+    """Return what the topic has of the records of a block, and which have a key that is no text.
+
+    keys: how they are encoded. Raises SchemasFound.
+    """
     size, times = len(block), times_of(block)
+    texts, odd = _key_texts(keys_of(block), keys, topic)
     columns = {
         "topic": pa.repeat(topic, size),
         "partition": pa.repeat(pa.scalar(int(partition.rpartition("/")[2]), pa.int32()), size),
         "offset": pa.array(block.offsets),
-        "key": _key_texts(keys_of(block), keys, topic),
+        "key": texts,
         "headers": _headers(block),
         "timestamp": pa.array(times, pa.timestamp("ms", "UTC"), mask=times == NO_TIME).cast(pa.timestamp("us", "UTC")),
     }
-    return pa.StructArray.from_arrays(list(columns.values()), fields=list(RECORD))
+    return pa.StructArray.from_arrays(list(columns.values()), fields=list(RECORD)), odd
 
 
 def _headers(block: Block) -> pa.Array:
@@ -59,21 +64,37 @@ def _texts(values: pa.Array, null: Mask) -> pa.Array:
 
 
 def _text(value: bytes) -> str:
+    return value.decode() if _is_text(value) else b64encode(value).decode()
+
+
+def _is_text(value: bytes) -> bool:
     try:
-        return value.decode()
+        value.decode()
     except UnicodeDecodeError:
-        return b64encode(value).decode()
+        return False
+    return True
 
 
-def _key_texts(keys: Records, encoding: Encoding, topic: str) -> pa.Array:
-    """Return keys as text: those with a schema as JSON, others as they are. Raises SchemasFound."""
+def _key_texts(keys: Records, encoding: Encoding, topic: str) -> tuple[pa.Array, Ints]:
+    """Return keys as text, and the places of those that are none: two keys have one text never.
+
+    Those with a schema are JSON, and where all are bytes they are in base64. Raises SchemasFound.
+    """
     ids = encoding.ids_of(keys)
     check_known(encoding, ids, topic, "key")
     offsets = np.append(keys.starts, keys.ends[-1:] if len(keys.ends) else 0).astype(np.int32)
-    texts = _texts(pieces(keys.text, offsets), keys.null)
+    values, none = pieces(keys.text, offsets), np.zeros(0, np.int64)
+    if encoding.unframed == "bytes":
+        return pc.if_else(pa.array(keys.null), None, base64(values)), none
+    try:
+        values.cast(pa.string())
+    except pa.ArrowInvalid:
+        is_text = np.array([_is_text(one) for one in values.to_pylist()], np.bool_)
+        none = np.flatnonzero(~is_text & ~keys.null & (ids < 0))
+    texts = _texts(values, keys.null)
     if not (ids >= 0).any():
-        return texts
+        return texts, none
     framed = Records(keys.text, keys.starts, keys.ends, ids < 0)
     made = encoded.lines_of(framed, encoding, Shape(), np.where(ids < 0, transcode.NULL, ids))
     lines = pc.utf8_rtrim(array_of(made).cast(pa.string()), "\n")
-    return pc.if_else(pa.array(ids >= 0), lines, texts)
+    return pc.if_else(pa.array(ids >= 0), lines, texts), none
