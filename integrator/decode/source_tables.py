@@ -53,7 +53,8 @@ class Catalogue:
     def matching(self, source: Source) -> list[Table]:
         """Return the tables that a record of this schema and name may be of.
 
-        The exact name comes before the same in other case. A record without a schema may also have the channel's name.
+        The exact name comes before the same in other case. A record without a schema may also have the channel's name;
+        a table without one comes before others for it.
         """
         schema, name, database = source
         full = f"{database}.{schema}" if database else schema
@@ -66,7 +67,7 @@ class Catalogue:
                 for one in named
                 if not (one.schema and schema and full) or same(one.schema, schema) or same(one.schema, full)
             ]
-            return [one for one in fitting if one.schema and schema] or fitting
+            return [one for one in fitting if bool(one.schema) == bool(schema)] or fitting
 
         return of(operator.eq) or of(lambda one, other: one.lower() == other.lower())
 

@@ -43,6 +43,32 @@ def incompatibility(schema_type: str, ours: str, theirs: str) -> str | None:
         return f"it cannot be looked into ({error})"
 
 
+def rescaled(ours: str, theirs: str) -> list[str]:
+    """Return the fields of an Avro record whose decimals have another scale than in a version before.
+
+    Registries take that for compatible, and a reader by the newer schema reads 1.50 as 0.0150: bytes have no scale.
+    https://avro.apache.org/docs/1.12.0/specification/#decimal
+    """
+    before = _scales(json.loads(theirs))
+    return sorted(name for name, scale in _scales(json.loads(ours)).items() if before.get(name, scale) != scale)
+
+
+def _scales(schema: Any, path: str = "") -> dict[str, int]:
+    """Return the scale of each decimal, by the names of the fields that lead to it."""
+    found = dict[str, int]()
+    if isinstance(schema, list):
+        for branch in schema:
+            found |= _scales(branch, path)
+    elif isinstance(schema, dict):
+        if schema.get("logicalType") == "decimal":
+            found[path] = schema.get("scale", 0)
+        for field in schema.get("fields", ()):
+            found |= _scales(field["type"], f"{path}.{field['name']}".lstrip("."))
+        for inner in ("items", "values", "type"):
+            found |= _scales(schema.get(inner), path)
+    return found
+
+
 def _plain_avro(schema: Any, named: dict[str, Any]) -> Any:
     """Return what of an Avro schema decides how its bytes are read: more than its parsing canonical form says."""
     if isinstance(schema, list):

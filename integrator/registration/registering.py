@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import structlog
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 
 from integrator.contracts.message_format import SchemaId
@@ -14,7 +15,7 @@ from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.formats.protobuf import numbers_of
 from integrator.plan import Plan
 from integrator.plan.registry import Registration, RegistrySettings
-from integrator.registration.compatible import incompatibility
+from integrator.registration.compatible import incompatibility, rescaled
 from integrator.registration.refused import pretty, refusal, refused
 from integrator.registry.bounded import is_guid, printable
 from integrator.registry.client import check_id, check_text, client_of, if_there
@@ -107,7 +108,22 @@ def _registered(client: SchemaRegistryClient, settings: RegistrySettings, regist
         )
     except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
         raise refused(error, settings.access, registration, latest) from None
+    _warn_of_scales(registration, latest)
     return _id(settings, registration, made)
+
+
+def _warn_of_scales(registration: Registration, latest: RegisteredSchema | None) -> None:
+    """Warn of decimals that a reader by the schema of now reads wrongly out of messages of before."""
+    is_avro = latest is not None and registration.type == (latest.schema.schema_type or "AVRO") == "AVRO"
+    before = latest.schema.schema_str if latest is not None and is_avro else None
+    if before and (fields := rescaled(registration.text, before)):
+        remedy = (
+            "have consumers read each message by the schema that it was written with; those that take the newest one "
+            "for all need another topic"
+        )
+        structlog.get_logger().warning(
+            "decimals have another scale", subject=registration.subject, fields=fields, remedy=remedy
+        )
 
 
 def _stays(registration: Registration, latest: RegisteredSchema | None) -> bool:

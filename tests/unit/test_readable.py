@@ -5,7 +5,7 @@ import json
 import pytest
 
 from integrator.formats import proto_text, protobuf
-from integrator.registration.compatible import incompatibility
+from integrator.registration.compatible import incompatibility, rescaled
 
 
 def avro(*fields):
@@ -120,3 +120,17 @@ def test_numbers_in_a_text_that_a_registry_formatted():
     }
     one_line = proto_text.parse("syntax='proto3'; message t { int32 a = 1; oneof o { string b = 2; } }")
     assert [(field.name, field.number) for field in one_line.fields] == [("a", 1), ("b", 2)]
+
+
+def test_decimals_of_another_scale_are_named():
+    def of(scale, name="price"):
+        decimal = {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": scale}
+        inner = {
+            "type": "record",
+            "name": "r",
+            "fields": [{"name": name, "type": ["null", {"type": "array", "items": decimal}]}],
+        }
+        return json.dumps({"type": "record", "name": "t", "fields": [{"name": "row", "type": inner}]})
+
+    assert rescaled(of(4), of(2)) == ["row.price"]
+    assert rescaled(of(4), of(4)) == rescaled(of(4), of(2, "other")) == []
