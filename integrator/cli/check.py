@@ -15,7 +15,7 @@ from integrator.deliver.kafka import probe, topics
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
 from integrator.names.numbers import are, counted
 from integrator.plan import Plan
-from integrator.plan.notes import CLEANUP, COMPACTED
+from integrator.plan.compaction import CLEANUP, COMPACTED, partial_keys
 from integrator.sources.tables import Database, TableSource
 
 
@@ -84,6 +84,12 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     there = len(plan.topics) - len(absent)
     report = f"{plan.brokers} answers, {there} of {counted(len(plan.topics), 'topic')} {are(there)} there"
     yield report + (f", to be created: {', '.join(absent)}" if absent else "")
+    partial = partial_keys(plan.recipe.tables)
+    refused = [
+        f"{topic}: is compacted ({CLEANUP}), and {partial[topic]}" for topic in probe.compacted(properties, [*partial])
+    ]
+    if refused:
+        raise ConfigurationError("\n".join(refused))
     keyless = [table.topic for table in plan.recipe.tables if table.keyless]
     for topic in probe.compacted(properties, keyless):
         yield f"{topic}: is compacted ({CLEANUP}), and {COMPACTED}"

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 from integrator.channel.databases import address_problem
 from integrator.channel.patterns import NAME
 from integrator.cli.first_channel import dialect_of, name_of, word
-from integrator.cli.templates import FILES, FIRST
+from integrator.cli.templates import FILES, FIRST, KEYS
 from integrator.errors import ConfigurationError
 from integrator.names.numbers import counted
 from integrator.plan import Plan
@@ -23,14 +23,15 @@ PASSWORD_VARIABLES = {"postgres": "PGPASSWORD"} | dict.fromkeys(SCHEMES, PASSWOR
 """The variables by which clients take a password (https://www.postgresql.org/docs/current/libpq-envars.html)."""
 _CLASSES = {"postgresql": "postgres", "postgres": "postgres"} | {name: name for name in SCHEMES}
 """The classes of locations, by what an address begins with."""
+_PLAIN = '  - {action: FileFormat, group: "*", Json: true, JsonMode: ROW_FRAGMENTS}\n'
 FORMATS = {
-    "connect-json": "",
-    "json": '  - {action: FileFormat, group: "*", Json: true, JsonMode: ROW_FRAGMENTS}\n',
-    "avro": "    Kafka_Schema_Registry_Format: AVRO\n",
-    "protobuf": "    Kafka_Schema_Registry_Format: PROTOBUF\n",
-    "json-schema": "    Kafka_Schema_Registry_Format: JSON\n",
+    "connect-json": ("", "CONNECT_SCHEMA"),
+    "json": (_PLAIN, "JSON_ROW"),
+    "avro": ("    Kafka_Schema_Registry_Format: AVRO\n", "KAFKA_AVRO_SCHEMA"),
+    "protobuf": ("    Kafka_Schema_Registry_Format: PROTOBUF\n", "KAFKA_PROTOBUF_SCHEMA"),
+    "json-schema": ("    Kafka_Schema_Registry_Format: JSON\n", "KAFKA_JSON_SCHEMA"),
 }
-"""By the word for a format: a line of the Kafka location, or of the actions."""
+"""By the word for a format: a line of the Kafka location, or of the actions; and how keys are written."""
 OF_REGISTRY = ("avro", "protobuf", "json-schema")
 _HAVE_ALL = ("avro", "protobuf")
 """Formats that have a value for each column: what a change does not have is null, and named beside."""
@@ -46,7 +47,7 @@ errors: {tables: set_aside}
 """
 _UNDERSCORES = "    # Characters of names that Kafka does not take are underscores.\n    Topic_Names: UNDERSCORES\n"
 _OTHER = re.compile(r"[^a-zA-Z0-9._-]")
-_TOMBSTONES = "  - {action: Integrate, OnDeleteSendTombstone: true}\n"
+_TOMBSTONES = ", OnDeleteSendTombstone: true"
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") ->
             else f"--registry is for {', '.join(OF_REGISTRY)}, and --format is {format_}: leave one of them out"
         )
     access = f"    Kafka_Schema_Registry: {word(asked.registry)}\n" if asked.registry else ""
-    line = FORMATS[format_]
+    line, serializer = FORMATS[format_]
     at_location = line.startswith("    ")
     has_all = format_ in _HAVE_ALL and asked.definitions is None
     return FIRST.format(
@@ -152,9 +153,8 @@ def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") ->
         + (_UNDERSCORES if asked.definitions is None else ""),
         topic=asked.topic or topic,
         tables=tables,
-        actions="".join(
-            ["" if at_location else line, _MISSING if has_all else "", _TOMBSTONES if asked.tombstones else ""]
-        ),
+        keys=KEYS.format(serializer=serializer, more=_TOMBSTONES if asked.tombstones else ""),
+        actions=("" if at_location else line) + (_MISSING if has_all else ""),
     )
 
 

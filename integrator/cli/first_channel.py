@@ -18,6 +18,7 @@ from integrator.cli.channel_names import names_of
 from integrator.cli.templates import (
     FILES,
     FIRST,
+    KEYS,
     NO_ACCESS,
     PRODUCTION,
     PRODUCTION_FILES,
@@ -42,7 +43,8 @@ class Source:
 
     text: its location, as lines. tables: those that it defines itself. found: lines for people. commands: what is to be
     done before check. waiting: where the changes are. access, actions: further lines of the Kafka location, and of
-    actions. topic: where changes are sent. secrets: what the environment is to give, with the values for the check.
+    actions. topic: where changes are sent. serializer: of keys. secrets: what the environment is to give, with the
+    values for the check.
     """
 
     text: str
@@ -53,6 +55,7 @@ class Source:
     commands: str = ""
     access: str = ""
     actions: str = ""
+    serializer: str = "CONNECT_SCHEMA"
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -136,6 +139,7 @@ def _text(options: Options, dialect: str, found: Definition) -> str:
         access=options.source.access,
         topic=options.source.topic,
         tables=made,
+        keys=KEYS.format(serializer=options.source.serializer, more=""),
         actions=options.source.actions,
     )
 

@@ -230,7 +230,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         typer.Option(help="The topics: DATABASE.SCHEMA.TABLE without it, for MySQL and MariaDB DATABASE.TABLE."),
     ] = None,
     deletes: Annotated[
-        str, typer.Option(help="row: a delete is a message with op_val 0; tombstone: one without a value.")
+        str, typer.Option(help="row: a delete is a message with op_val 0; tombstone: one without a value follows it.")
     ] = "row",
     snapshot: Annotated[
         str | None,

@@ -95,6 +95,7 @@ def source_of(asked: Asked, channel: Path, template: Template, secrets: Secrets)
         found=[*_lines(found, tables), *_reported(asked, draft)],
         access=(_target_access(given, template) if same else "") + _avro(given, asked.target.registry),
         actions=_actions(draft, same=same),
+        serializer="CONNECT_SCHEMA" if asked.target.registry is None else "KAFKA_AVRO_SCHEMA",
         secrets=draft.secrets,
     )
     return made, brokers

@@ -39,6 +39,11 @@ PRODUCTION_RULES = """\
     # yours never does that, `error` finds files that are out of order.
     repeated_positions: send
 """
+KEYS = """\
+  # The key of a message is the primary key of its row: changes of a row are in order, in one partition, and compaction
+  # keeps the last one of each row.
+  - {{action: Integrate, MessageKeySerializer: {serializer}{more}}}
+"""
 FIRST = """\
 # What is sent where. Every word is in docs/reference.md; `check` names each mistake with its line.
 channel: {name}
@@ -55,7 +60,7 @@ locations:
   - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
   - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
      IntegrateExpression: "{{hvr_integ_seq}}"}}
-{actions}"""
+{keys}{actions}"""
 NO_ACCESS = """\
     # Kafka_Tls: true
     # Kafka_Authentication_Method: SCRAM-SHA-512
@@ -91,5 +96,5 @@ restart: {{timeout_seconds: -1}}
   - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
   - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
      IntegrateExpression: "{{hvr_integ_seq}}"}}
-{actions}"""
-"""As the first channel's text, it is given name, source, brokers, access, topic, tables and actions."""
+{keys}{actions}"""
+"""As the first channel's text, it is given name, source, brokers, access, topic, tables, keys and actions."""

@@ -128,6 +128,7 @@ class TableRecipe:
     topic: as the channel writes it, where it depends on rows: `message_topic` is its expression then. outbox: only its
     inserts become messages, and an update is counted (WARN) or an error (FATAL). key: the replication key. headers:
     names and expressions; header_serializer: how their values are written, a name in formats.header_values.HEADERS.
+    not_in_keys: columns of a table's own key by whose values message keys do not differ.
     message_timestamp, message_partition: the expressions of timestamps and partitions, where messages have their own.
     tombstones: a delete is followed by a message without value. truncates, before_updates: they are sent, where the
     style sends them.
@@ -155,6 +156,7 @@ class TableRecipe:
     message_timestamp: tuple[Part, ...] = ()
     message_partition: tuple[Part, ...] = ()
     tombstones: bool = False
+    not_in_keys: tuple[str, ...] = ()
     truncates: bool = True
     before_updates: bool = True
     missing_as_null: bool = False

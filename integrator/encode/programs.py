@@ -67,6 +67,7 @@ def _without_name(table: TableRecipe) -> TableRecipe | None:
         capture=replace(capture, table=capture.table and _unnamed(capture.table)),
         in_database=None,
         topic="",
+        not_in_keys=(),
         value_id=None,
         key_id=None,
         value_record="",

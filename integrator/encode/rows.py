@@ -24,12 +24,9 @@ from integrator.transform.columns import Columns, to_columns
 from integrator.transform.events import Events, events
 from integrator.transform.expression import RunClock
 
-_SETTINGS = {
-    "postgres": "REPLICA IDENTITY FULL",
-    "mysql": "binlog_row_image = FULL",
-    "": "PostgreSQL: REPLICA IDENTITY FULL; MySQL, MariaDB: binlog_row_image = FULL",
-}
-"""What has a database record whole rows."""
+_WHOLE_ROWS = (
+    "have the database record whole rows (PostgreSQL: REPLICA IDENTITY FULL; MySQL, MariaDB: binlog_row_image = FULL)"
+)
 
 
 @dataclass(frozen=True)
@@ -215,14 +212,9 @@ class RowMaker:
                 Place(changes.file, int(changes.line[at])),
                 f"table {changes.table_of(at)}, column {column}: the record has no value, and "
                 f"{self._layout.envelope} has placeholders for text, bytes, and lists of text and integers "
-                f"only; {self._whole_rows}",
+                f"only; {_WHOLE_ROWS}",
             )
         )
-
-    @property
-    def _whole_rows(self) -> str:
-        """What helps where records lack values."""
-        return f"have the database record whole rows ({_SETTINGS.get(self._recipe.in_source.database, _SETTINGS[''])})"
 
     def check_accepted(self, missing: Missing, changes: ChangeBatch, at: Ints) -> None:
         """Raise DataError for missing values that may not be sent as null either, in a format without such.
@@ -237,7 +229,7 @@ class RowMaker:
                     Fault(
                         Place(changes.file, int(changes.line[row])),
                         f"table {changes.table_of(row)}, column {name}: the record has no value, and "
-                        f"{self._layout.format} cannot express that; {self._whole_rows}, send missing values as null "
+                        f"{self._layout.format} cannot express that; {_WHOLE_ROWS}, send missing values as null "
                         "(Missing_Values: NULL; {hvr_missing} names them), or use a format in JSON",
                     )
                 )

@@ -19,9 +19,10 @@ from integrator.imports import producer
 from integrator.imports.draft import Draft
 
 _KEYS = (
-    "messages have Airbyte's envelope, and uuids as keys: changes of a row are in any partition, as with Airbyte; "
-    "without Envelope, keys are of the primary key, and such changes are in order"
+    "keys are the primary keys of streams, in JSON, so that the changes of a row are in one partition, in order; "
+    "Airbyte's are a new uuid for each record, as those of streams without a primary key are here"
 )
+_UUID = "{hvr_row_uuid}"
 _SCHEMA = "{hvr_schema}"
 _SIGNS = str.maketrans(dict.fromkeys("{}<>':", "_"))
 PREFIX = "AIRBYTE"
@@ -40,12 +41,19 @@ def run(
     draft.tables.append(
         {"file": definitions} | ({"sql_dialect": sql_dialect} if tables.is_sql(str(definitions)) else {})
     )
+    found = tables.read(str(definitions), sql_dialect).tables
     topic = draft.kafka.get("Kafka_Default_Topic", "")
-    if _SCHEMA in topic and not all(table.schema for table in tables.read(str(definitions), sql_dialect).tables):
+    if _SCHEMA in topic and not all(table.schema for table in found):
         draft.report.todo(
             "{namespace} is empty in topics of tables whose definitions name no schema: write it there (create table "
             "public.…)"
         )
+    draft.add_action("Integrate", MessageKeySerializer="JSON_ROW")
+    for table in found:
+        if not table.key:
+            draft.add_action(
+                "Integrate", group="KAFKA", table=table.name, MessageKeySerializer="STRING", MessageKey=_UUID
+            )
     return drafts.write(draft, channel, timezone)
 
 

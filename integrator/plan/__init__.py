@@ -7,7 +7,7 @@ ends, source, asked, definitions, identity     where changes come from, where th
 parameters, tables, fields, keys, capture, restrict     actions -> a table's recipe
 message_key, message_place, topic, record_names     what its messages are called and where they go
 kafka, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
-bundling, layout, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
+bundling, layout, compaction, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
 contract     the plan itself
 
 A parameter of an action is a field of its model in channel/actions, and the use of it here, as an attribute of what
@@ -36,13 +36,14 @@ from integrator.decode.dialects import CHOSEN
 from integrator.errors import SchemasFound
 from integrator.plan.asked import check_source
 from integrator.plan.bundling import check_tables, oversized_of
+from integrator.plan.compaction import check_compaction, notes_of_compaction
 from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables
 from integrator.plan.ends import AnySource, adds_columns, check_environment, ends_of
 from integrator.plan.identity import check_names, in_database
 from integrator.plan.kafka import Client, KafkaSettings, kafka_settings, with_properties
 from integrator.plan.layout import layout_of
-from integrator.plan.notes import notes_of, notes_of_added, notes_of_compaction, notes_of_deletes, notes_of_partitions
+from integrator.plan.notes import notes_of, notes_of_added, notes_of_deletes, notes_of_partitions
 from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import conditions_of
 from integrator.plan.registry import RegistrySettings, Strategies, clashes, registrations, settings_of
@@ -263,6 +264,7 @@ def _recipe(
     check_tables(scope.layout, recipes, at_kafka)
     check_row_topics(scope, recipes, strategies)
     check_underscores(scope, recipes)
+    check_compaction(scope, recipes)
     check_source(scope, ends.source, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from integrator.channel.actions import ColumnProperties
-from integrator.channel.created_topics import creation_of, rule_of
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
 from integrator.channel.problems import named
@@ -60,18 +59,3 @@ def notes_of_deletes(tables: Sequence[TableRecipe]) -> Iterator[str]:
             "alone: the rows of a truncated table stay in its topic; a column with TimeKey: true or SoftDelete: true "
             "has truncates sent"
         )
-
-
-def notes_of_compaction(location: KafkaLocation, tables: Sequence[TableRecipe]) -> Iterator[str]:
-    """Yield which topics are created compacted though their tables have no key."""
-    creation = creation_of(location.Create_Topics)
-    rules = ((table, rule_of(creation, table.topic)) for table in tables if table.keyless)
-    keyless = [table.table.name for table, rule in rules if rule and "compact" in rule.settings.get(CLEANUP, "")]
-    if keyless:
-        yield f"{named(keyless, len(tables))}: new topics are compacted ({CLEANUP}), and {COMPACTED}"
-
-
-CLEANUP = "cleanup.policy"
-COMPACTED = (
-    "without a key, of rows that are alike compaction keeps one; give the table a key, or do not compact the topic"
-)

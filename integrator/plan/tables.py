@@ -50,6 +50,8 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
         made = with_whole_events(made)
     if not keys.own and not made.whole_events:
         scope.notes.append(_keyless(keys.table))
+        if given.kafka.integrate.values.OnDeleteSendTombstone:
+            scope.notes.append(f"table {table.name} has no key: no tombstones follow its deletes")
     if not scope.channel.errors.log_messages:
         made = replace(made, masked=_masked(made))
     _check_supported(given, made, _made_at(given.kafka.columns))
@@ -96,7 +98,7 @@ def _keys_of(given: TableScope, table: Table, fields: tuple[Field, ...]) -> Keys
     limit, avoid = properties.DistributionKeyLimit, properties.DistributionKeyAvoidPattern
     hashed = distribution_key(columns, keyed.key, limit, avoid)
     flagged = any(column.values.DistributionKey for column in columns.values())
-    return Keys(keyed, bool(own_key), message_key, fields, hashed, flagged)
+    return Keys(keyed, bool(own_key), message_key, fields, hashed, flagged, _style(columns) == "TimeKey")
 
 
 def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
@@ -122,6 +124,7 @@ def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
         message_timestamp=timestamp_of(integrate.values, keys.table, report),
         message_partition=partition_of(integrate.values, keys.table, scope.layout, report),
         tombstones=tombstones_of(integrate.values, keys, scope.layout, report),
+        not_in_keys=keys.missing if keys.own else (),
         truncates=not capture.NoTruncate,
         before_updates=not capture.NoBeforeUpdate,
         missing_as_null=scope.location.Missing_Values == "NULL",

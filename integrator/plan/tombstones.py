@@ -23,7 +23,7 @@ class Keys:
     """How a table's message keys are made. hashed: of what {hvr_key_hash} is; flagged: by DistributionKey.
 
     own: whether the table has a key, else its key is all columns: of rows that are alike, and of those that differ in a
-    column that no key can have, a tombstone of one erases the others.
+    column that no key can have, a tombstone of one erases the others. time_keyed: whether deletes are sent as rows.
     """
 
     table: Table
@@ -32,6 +32,12 @@ class Keys:
     fields: Sequence[Field]
     hashed: tuple[str, ...]
     flagged: bool
+    time_keyed: bool = False
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The columns of the table's key by whose values message keys do not differ."""
+        return self.table.key if self.key.serializer == "NONE" else _missing(self)
 
 
 def tombstones_of(integrate: Integrate, keys: Keys, layout: MessageFormat, report: Report) -> bool:
@@ -42,6 +48,8 @@ def tombstones_of(integrate: Integrate, keys: Keys, layout: MessageFormat, repor
     if asked and keyless:
         report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none; leave it out, or have keys")
     if asked and not keyless and not keys.own:
+        if keys.time_keyed:
+            return False
         action = f"{{action: ColumnProperties, table: {table.name}, Name: …, Key: true}}"
         text = f"table {table.name} has no key, and a tombstone would erase rows that are like the deleted one"
         off = f"{{action: Integrate, table: {table.name}, OnDeleteSendTombstone: false}}"

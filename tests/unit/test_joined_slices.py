@@ -285,7 +285,7 @@ def test_records_in_avro_their_keys_and_headers(read, joins, tmp_path):
         (framed(9, {"id": 1}), None, ("other", b"x"), ("trace", b"t1")),
         (b"1", b'{"id": 1, "v": "json"}'),
         (connect, None, ("trace", None)),
-        (b"\xff", framed(8, {**row, "id": 2})),
+        (b"k", framed(8, {**row, "id": 2})),
     ]
     found = read([record[at:] + record[:at] for at in range(PARTITIONS)], replace(ENCODING, table=None))
     check_joined(found, made)
