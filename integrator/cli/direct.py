@@ -197,16 +197,6 @@ def _name(address: str) -> str:
     return f"{letters[:7]}_{zlib.crc32(database.encode()) & 0xFFFF:04x}"
 
 
-def written(direct: Direct, to: Path) -> None:
-    """Write the channel, where no other one is. Raises ConfigurationError for a file with another text."""
-    if to.exists() and to.read_text(encoding="utf-8") != direct.text:
-        raise ConfigurationError(
-            f"{to}: is there already, with another channel; run that one (integrator --channel {to}), or remove it"
-        )
-    to.parent.mkdir(parents=True, exist_ok=True)
-    to.write_text(direct.text, encoding="utf-8")
-
-
 def opening_lines(plan: Plan) -> Iterator[str]:
     """Yield what was found, and what is sent where."""
     yield f"from {plan.changes.describe()}"

@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, TopicPartition
 from rich.console import Console
 
 from integrator import plan as planning
-from integrator.cli import direct, embedded_postgres, output
+from integrator.cli import command_file, direct, embedded_postgres, output
 from integrator.cli.connect_values import readable
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.errors import EnvironmentFault, command
@@ -88,7 +88,7 @@ def _server(stack: contextlib.ExitStack) -> embedded_postgres.Cluster:
 
 def _plan(address: str, brokers: str, state: Path, timezone: str) -> Plan:
     made, file = direct.channel_of(direct.Asked(address, brokers)), state / f"{DATABASE}.yaml"
-    direct.written(made, file)
+    command_file.written(made, file)
     return planning.build(str(file), timezone)
 
 

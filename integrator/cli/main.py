@@ -240,10 +240,14 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         Path | None, typer.Option("--write-channel", help="Write the channel that this stands for to a file, and end.")
     ] = None,
     state: Annotated[Path, typer.Option(help="Where progress is kept, and the channel.")] = Path("integrator-state"),
+    change: Annotated[
+        bool,
+        typer.Option("--change", help="Go on so, although an earlier command with other options has sent messages."),
+    ] = False,
     once: Annotated[bool, typer.Option("--once", help="Send what is there and committed now, and end.")] = False,
 ) -> None:
     """Send a database to Kafka, its rows and all changes that follow; or the change files of a directory."""
-    from integrator.cli import direct
+    from integrator.cli import command_file, direct
 
     if deletes not in ("row", "tombstone"):
         raise typer.BadParameter("--deletes is row or tombstone")
@@ -267,7 +271,11 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if made.note:
         typer.echo(f"note: {made.note}", err=True)
     file = write_channel or state / f"{made.name}.yaml"
-    direct.written(made, file)
+    if write_channel is not None:
+        made = command_file.with_state(made, state, write_channel)
+        command_file.refuse_other(made, write_channel)
+    if noted := command_file.written(made, file, change=change):
+        typer.echo(f"note: {noted}", err=True)
     if write_channel is not None:
         hint = f"; give its password as {made.variable}" if made.password is not None else ""
         typer.echo(f"{file}: channel {made.name}{hint}\nNext: integrator --channel {file}")

@@ -1,0 +1,85 @@
+"""The file of a channel that a command stands for: what is in it, and what another command would change."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from integrator.cli.direct import Direct
+from integrator.cli.first_channel import word
+from integrator.errors import ConfigurationError
+
+_MEANING = (
+    (("Kafka_Brokers",), "messages go to other brokers, which do not have what was sent before"),
+    (("Kafka_Default_Topic",), "messages go to other topics; those that were sent stay where they are"),
+    (
+        ("MessageKeySerializer",),
+        "messages have other keys: changes of a row go on in another partition, and compaction keeps its old key, too",
+    ),
+    (
+        ("FileFormat", "Kafka_Schema_Registry", "Kafka_Schema_Registry_Format", "Missing_Values", "missing"),
+        "messages are in another format in the same topics, and consumers need to read both",
+    ),
+    (("address", "path"), "changes come from another place: positions of the old one mean nothing there"),
+    (
+        ("tables", "exclude"),
+        "the rows of tables that are new are sent; topics of those that are left out stay as they are",
+    ),
+)
+"""What it means for what was sent that a line with one of these words is another one."""
+_OTHERWISE = "it holds from the next cycle on; what was sent stays as it is"
+
+
+def written(direct: Direct, to: Path, *, change: bool = False) -> str:
+    """Write the channel; return what is to be noted. change: also where a channel with another text has sent something.
+
+    Raises ConfigurationError for such a channel, with what would be another, and what that means.
+    """
+    before = to.read_text(encoding="utf-8") if to.exists() else direct.text
+    is_new = before == direct.text
+    if not is_new and not change and has_sent(to.parent / "state" / direct.name):
+        changed = _changed(before, direct.text)
+        choices = (
+            "to go on so, add --change; to go on as before: integrator --channel {}; to send all anew: --state DIR"
+        )
+        lines = [f"{to}: this command is not that by which messages were sent:", *(f"  {line}" for line in changed)]
+        lines += [*dict.fromkeys(_meaning(line) for line in changed), choices.format(to)]
+        raise ConfigurationError("\n".join(lines))
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(direct.text, encoding="utf-8")
+    return "" if is_new else f"{to}: the channel is another one than before: {'; '.join(_changed(before, direct.text))}"
+
+
+def refuse_other(direct: Direct, to: Path) -> None:
+    """Raise ConfigurationError where the file has another channel already: somebody may have edited it."""
+    if to.exists() and to.read_text(encoding="utf-8") != direct.text:
+        raise ConfigurationError(
+            f"{to}: is there already, with another channel; run that one (integrator --channel {to}), or remove it"
+        )
+
+
+def has_sent(state: Path) -> bool:
+    """Return whether a channel has sent something: a cycle of its state is synced."""
+    synced = state / "synced"
+    return synced.is_dir() and any(synced.iterdir())
+
+
+def _changed(before: str, after: str) -> list[str]:
+    """Return the lines that differ, with a sign before each."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
+    return [f"{one[0]} {one[1:].strip()}" for one in lines if one[0] in "+-" and one[:3] not in ("+++", "---")]
+
+
+def _meaning(line: str) -> str:
+    """Return what a line that differs means for what was sent."""
+    return next((text for words, text in _MEANING if any(f"{word}:" in f"{line}:" for word in words)), _OTHERWISE)
+
+
+def with_state(direct: Direct, state: Path, to: Path) -> Direct:
+    """Return the channel for a file of its own, `to`, with the place of the command's state: it goes on there."""
+    place = os.path.relpath(state.absolute() / "state", to.absolute().parent)
+    line = "# Where progress is: that of the command run with the same options, which this goes on with.\n"
+    head = f"channel: {direct.name}\n"
+    return replace(direct, text=direct.text.replace(head, f"{head}{line}state: {word(place)}\n", 1))
