@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,12 +70,13 @@ def has_sent(state: Path) -> bool:
 def _changed(before: str, after: str) -> list[str]:
     """Return the lines that differ, with a sign before each."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
-    return [f"{one[0]} {one[1:].strip()}" for one in lines if one[0] in "+-" and one[:3] not in ("+++", "---")]
+    found = [(one[0], one[1:].strip()) for one in lines if one[0] in "+-" and one[:3] not in ("+++", "---")]
+    return [f"{sign} {line}" for sign, line in found if line and not line.startswith("#")]
 
 
 def _meaning(line: str) -> str:
     """Return what a line that differs means for what was sent."""
-    return next((text for words, text in _MEANING if any(f"{word}:" in f"{line}:" for word in words)), _OTHERWISE)
+    return next((text for words, text in _MEANING if any(re.search(rf"\b{one}\b", line) for one in words)), _OTHERWISE)
 
 
 def with_state(direct: Direct, state: Path, to: Path) -> Direct:

@@ -1,0 +1,121 @@
+"""From the command `run` to a channel's file: keys, tombstones, other options, and the place that is kept."""
+
+# ruff: noqa: F811 - fixtures of another file
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.broker.test_postgres_capture import database  # noqa: F401 - a fixture
+from tests.parts import kafka_io, postgres
+from tests.parts.daemon import ROOT
+
+pytestmark = [
+    pytest.mark.broker,
+    pytest.mark.spark,
+    pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False)),
+]
+
+
+@pytest.fixture(scope="module")
+def server():
+    """The package's, 18: what commands do is the same with all versions."""
+    with postgres.from_pypi() as found, postgres.cluster(found=found) as started:
+        yield started
+
+
+@pytest.fixture
+def run(database, broker, tmp_path):
+    """Run a command in a directory of its own."""
+
+    def ran(*words, code=0):
+        environment = {**os.environ, "SPARK_MASTER": "local[2]"}
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "run.py"), *map(str, words)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout[-2000:] + done.stderr[-2000:]
+        return done.stdout + done.stderr
+
+    return ran
+
+
+def test_keys_are_whole_and_a_tombstone_follows_a_delete(database, broker, run, name):
+    database.run("create table lines(a int, b text, v text, primary key (a, b)); create table bare(v text)")
+    database.run("alter table bare replica identity full")
+    database.run(
+        "insert into lines select 1, g::text, 'x' from generate_series(1, 20) g; insert into bare values ('y')"
+    )
+    words = ["run", "--from", database.address, "--to", broker.servers, "--format", "json", "--deletes", "tombstone"]
+    said = " ".join(run(*words, "--once").split())
+    assert "table bare has no key: no tombstones follow its deletes" in said
+    database.run("delete from lines where b = '7'; delete from bare")
+    run(*words, "--once")
+    sent = kafka_io.read_all(broker.servers, [f"{name}.public.lines"])
+    assert {one.key for one in sent} == {
+        json.dumps({"a": 1, "b": str(k)}, separators=(",", ":")).encode() for k in range(1, 21)
+    }
+    assert len({one.partition for one in sent}) > 1
+    of_one = [one.value and json.loads(one.value)["op_val"] for one in sent if one.key == b'{"a":1,"b":"7"}']
+    assert of_one == [1, 0, None]
+    assert [json.loads(one.value)["op_val"] for one in kafka_io.read_all(broker.servers, [f"{name}.public.bare"])] == [
+        1,
+        0,
+    ]
+
+
+def test_the_file_of_a_command_goes_on_at_its_place(database, broker, run, tmp_path, name):
+    database.run("create table t(k int primary key); insert into t values (1)")
+    words = ["run", "--from", database.address, "--to", broker.servers, "--format", "json"]
+    run(*words, "--once")
+    assert f"{tmp_path}" not in run(*words, "--write-channel", "shop.yaml")
+    database.run("insert into t values (2)")
+    run("--channel", "shop.yaml", "--once")
+    run("check", "--channel", "shop.yaml", "--connect")
+    sent = kafka_io.read_all(broker.servers, [f"{name}.public.t"])
+    assert sorted(json.loads(one.value)["k"] for one in sent) == [1, 2]
+
+
+def test_a_command_with_other_options_says_what_it_would_change(database, broker, run, name):
+    database.run("create table t(k int primary key); insert into t values (1)")
+    words = ["run", "--from", database.address, "--to"]
+    run(*words, "127.0.0.1:9", "--format", "avro", "--registry", "http://127.0.0.1:9", "--once", code=5)
+    assert "the channel is another one than before" in run(*words, broker.servers, "--format", "json", "--once")
+    said = run(*words, broker.servers, "--once", code=2)
+    assert "- - {action: FileFormat" in said
+    assert "in another format in the same topics" in said
+    assert "messages have other keys" in said
+    assert "add --change" in said
+    database.run("insert into t values (2)")
+    run(*words, broker.servers, "--once", "--change")
+    sent = kafka_io.read_all(broker.servers, [f"{name}.public.t"])
+    assert sorted(json.loads(one.value).get("payload", json.loads(one.value))["k"] for one in sent) == [1, 2]
+
+
+def test_compaction_of_topics_whose_keys_are_less_is_refused(database, broker, run, tmp_path, name):
+    database.run("create table t(a int, b int, primary key (a, b))")
+    topic = f"{name}.public.t"
+    admin = AdminClient({"bootstrap.servers": broker.servers})
+    for one in admin.create_topics([NewTopic(topic, 1, 1, config={"cleanup.policy": "compact"})]).values():
+        one.result()
+    run("run", "--from", database.address, "--to", broker.servers, "--write-channel", "shop.yaml")
+    run("check", "--channel", "shop.yaml", "--connect")
+    path = tmp_path / "shop.yaml"
+    path.write_text(path.read_text().replace("  - {action: Integrate, MessageKeySerializer: CONNECT_SCHEMA}\n", ""))
+    said = run("check", "--channel", "shop.yaml", "--connect", code=2)
+    assert f"{topic}: is compacted" in said
+    assert "the message key lacks b of table t" in said
+    path.write_text(
+        path.read_text().replace(
+            "Replication_Factor: 1}", "Replication_Factor: 1, Topic_Config: {cleanup.policy: compact}}"
+        )
+    )
+    assert "Create_Topics" in run("check", "--channel", "shop.yaml", code=2)
