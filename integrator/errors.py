@@ -6,6 +6,7 @@ the driver are different processes, so an error crosses as text: `to_wire` and `
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 import traceback
@@ -244,6 +245,26 @@ class Defect(IntegratorError):
         lines = "".join(pieces).splitlines()
         trace = "\n".join(shortened(line, _TRACED) for line in lines)
         return cls(f"{where}: a defect of the integrator, not of the data; report it with this traceback:\n{trace}")
+
+
+OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
+"""Numbers of errors that a disk has, which its operator mends."""
+
+
+def ours(error: BaseException, where: str) -> IntegratorError:
+    """Return an error as one of ours: one of a disk for its operator, and what nobody expected as a defect.
+
+    where: what was done, for a defect.
+    """
+    if isinstance(error, IntegratorError):
+        return error
+    if isinstance(error, OSError) and error.errno in OF_DISKS:
+        place = f"{error.filename}: " if error.filename else ""
+        return EnvironmentFault(
+            f"{place}{error.strerror}: the disk of the state, the spool, or Spark's directory: make room, or mend "
+            "it, and start again; nothing that was received is lost"
+        )
+    return Defect.of(error, where)
 
 
 @dataclass(frozen=True, order=True)

@@ -24,7 +24,7 @@ from integrator.cli import imports as importing
 from integrator.cli import init as initial
 from integrator.cli.local import local_timezone
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
-from integrator.errors import ConfigurationError, Defect, IntegratorError, command
+from integrator.errors import ConfigurationError, IntegratorError, command, ours
 from integrator.names.numbers import counted
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _logged(secrets: list[Secrets]) -> Iterator[None]:
 
         from integrator.run.seen import progress
 
-        ended = error if isinstance(error, IntegratorError) else Defect.of(error, command())
+        ended = ours(error, command())
         progress.configure(*secrets)
         kind, text = ended.kind, _text(ended, secrets)
         structlog.get_logger().error("the process ends", error=text, kind=kind.name, exit_code=kind.exit_code)
@@ -292,7 +292,7 @@ def forget(context: typer.Context, channel: ChannelFile) -> None:
     from integrator.cli import direct
 
     dropped = direct.forget(plan_of(context, channel, None, None))
-    typer.echo("\n".join(f"dropped: {one}" for one in dropped) or "nothing was there to drop")
+    typer.echo("\n".join(dropped) or "nothing was there to drop")
 
 
 @app.command()
@@ -343,7 +343,7 @@ def main() -> int:
         return end.exit_code
     except Exception as error:  # noqa: BLE001 - usage errors of the command line are the author's too
         if not hasattr(error, "format_message"):
-            return _report(Defect.of(error, command()), secrets)
+            return _report(ours(error, command()), secrets)
         if not (text := error.format_message()):  # the help was shown, for nothing was given
             return 0
         print(f"{text}; see --help", file=sys.stderr)  # noqa: T201

@@ -20,11 +20,6 @@ from integrator.sources.contract import Source
 from integrator.sources.shelf import SOURCES
 from integrator.sources.tables import TABLE_SOURCES, TableSource
 
-NO_TABLES = (
-    "is needed: files with table definitions; it may be left out for topics alone whose records have schemas, in a "
-    "registry or in themselves"
-)
-
 
 def change_sources(channel: Channel) -> dict[str, Source]:
     """Return the locations from which changes come, by name."""
@@ -50,7 +45,9 @@ def defined_tables(changes: Mapping[str, Source], problems: Problems) -> tuple[d
         found[name] = one.defines() or one
         tables += found[name].tables()
     if not tables:
-        problems.add(("tables",), NO_TABLES)
+        for name, one in found.items():
+            parameter, text = one.no_tables
+            problems.add(("locations", name, parameter) if parameter else ("tables",), text)
     return found, tables
 
 

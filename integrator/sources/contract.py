@@ -117,11 +117,19 @@ class Feed:
         """End what `start` began, and give back what was opened. Called once."""
 
 
+NO_TABLES = (
+    "",
+    "is needed: files with table definitions; databases that are captured, and topics with schemas, have their own",
+)
+"""The problem of a source that has no tables itself."""
+
+
 class FixedSchemas:
     """What a source does about schemas whose lines have none but the tables' definitions, and are no records."""
 
     has_records = False
     any_database = False
+    no_tables = NO_TABLES
 
     def known_in(self, state: Path) -> Any:  # noqa: ARG002 - of the contract
         """Return the source itself."""
@@ -165,6 +173,10 @@ class Source(Protocol):
     @property
     def any_database(self) -> bool:
         """Whether a table may be one of several databases."""
+
+    @property
+    def no_tables(self) -> tuple[str, str]:
+        """The parameter of the location to be mended where it has no tables, empty: the channel's; and the problem."""
 
     @property
     def location(self) -> SourceLocation:

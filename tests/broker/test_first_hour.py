@@ -6,10 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from integrator.cli import main
+from integrator.sources.postgres import slot
+from integrator.sources.postgres.server import Server
 from tests.broker.test_postgres_capture import database  # noqa: F401 - a fixture
 from tests.parts import kafka_io, postgres
 from tests.parts.daemon import ROOT
@@ -119,3 +123,55 @@ def test_compaction_of_topics_whose_keys_are_less_is_refused(database, broker, r
         )
     )
     assert "Create_Topics" in run("check", "--channel", "shop.yaml", code=2)
+
+
+MISTAKES = {
+    # what is given instead of a right word; the exit code, and what is said
+    "a misspelt table": (["--tables", "orderz"], 2, ["'orderz' matches no table; do you mean orders?", "$.locations.src.tables"]),
+    "no such schema": (["--tables", "sales.*"], 2, ["'sales.*' matches no table", "there are public.orders"]),
+    "a wrong password": (["--from", "postgresql://cdc:wrong@{place}"], 5, ["authentication failed", "PGPASSWORD"]),
+    "no password": (["--from", "postgresql://cdc@{place}"], 5, ["no password supplied", "the operator must act"]),
+    "no such database": (["--from", "postgresql://{user}@{server}/nothing"], 5, ["does not exist", "mend the user, the database"]),
+    "no such format": (["--format", "xml"], 2, ["--format 'xml' is none of connect-json, json, avro"]),
+    "a registry for JSON": (["--format", "json", "--registry", "http://r"], 2, ["--registry is for avro, protobuf, json-schema"]),
+    "no registry for Avro": (["--format", "avro"], 2, ["--format avro needs a schema registry"]),
+    "another word for deletes": (["--deletes", "null"], 2, ["--deletes is row or tombstone"]),
+    "no database": (["--from", "postgresql://{user}@{server}"], 2, ["names no database"]),
+    "another scheme": (["--from", "oracle://x/y"], 2, ["no address that changes are captured from: oracle"]),
+    "a column that no table has": (["--text-columns", "orders.nope"], 2, ["orders.nope"]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def closed():
+    """A server that asks for passwords, with a table."""
+    with postgres.from_pypi() as found, postgres.cluster(found=found) as started:
+        started.psql("create user cdc password 'right' superuser; create table orders(k int primary key)")
+        own = Path(started.psql("show hba_file").strip())
+        own.write_text("host all cdc all scram-sha-256\n" + own.read_text())
+        started.psql("select pg_reload_conf()")
+        yield started
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_is_answered_with_what_helps(case, closed, broker, tmp_path, monkeypatch, capsys):
+    words, code, said = MISTAKES[case]
+    server = f"{closed.host}:{closed.port}"
+    given = {"server": server, "place": f"{server}/postgres", "user": closed.user}
+    words = [one.format(**given) for one in words]
+    if "--from" not in words:
+        words += ["--from", f"postgresql://{closed.user}@{server}/postgres"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setattr(sys, "argv", ["integrator", "run", "--to", broker.servers, "--once", *words])
+    assert main.main() == code
+    printed = capsys.readouterr()
+    assert all(one in printed.out + printed.err for one in said), printed.out + printed.err
+    assert "wrong" not in printed.out + printed.err.replace("wrong version", "")
+
+
+def test_a_publication_of_others_is_left(closed):
+    closed.psql("create user reader replication; create publication theirs")
+    with Server(f"postgresql://reader@{closed.host}:{closed.port}/postgres", "test").session() as session:
+        left = slot.forget(session, slot.Names(slot="none", publication="theirs"))
+    assert left == [f"left: publication theirs, which is one of {closed.user}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import sys
@@ -18,7 +19,18 @@ from integrator.channel.secret import Secrets
 from integrator.cli import main as cli
 from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import SHOWN, DataError, Defect, DeliveryError, IntegratorError, from_wire, shown, to_wire_error
+from integrator.errors import (
+    SHOWN,
+    DataError,
+    Defect,
+    DeliveryError,
+    EnvironmentFault,
+    IntegratorError,
+    from_wire,
+    ours,
+    shown,
+    to_wire_error,
+)
 from integrator.run import daemon
 from integrator.run.gate import CycleGate
 from integrator.run.seen.failures import Failures
@@ -278,3 +290,10 @@ def test_a_message_names_the_program_as_it_was_called(called, name, tmp_path, mo
     told = str(consistency.fault(state, "the journal is gone"))
     assert f"({name} state --channel FILE --back-to 2; " in told
     assert f"({name} state --channel FILE --import BACKUP --replace)" in told
+
+
+def test_a_disk_that_is_full_is_for_its_operator():
+    error = ours(OSError(errno.ENOSPC, "No space left on device", "/state/spool/1"), "x")
+    assert isinstance(error, EnvironmentFault)
+    assert str(error).startswith("/state/spool/1: No space left on device: the disk of the state")
+    assert isinstance(ours(OSError(errno.ENOENT, "no such file"), "x"), Defect)

@@ -94,11 +94,15 @@ class Captured:
 
 @dataclass(frozen=True)
 class Found:
-    """The tables of a server that a location is for. left_out: why others are not captured. notes: what of them is."""
+    """The tables of a server that a location is for. left_out: why others are not captured. notes: what of them is.
+
+    others: tables that it is not for.
+    """
 
     tables: tuple[Captured, ...]
     left_out: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]) -> Found:
@@ -106,7 +110,7 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
     charsets, granted = Charsets(session), _granted(session)
     not_logged = _not_logged(session) if location.captures_changes else {}
     tables, left_out = list[Captured](), dict[str, str]()
-    listed, columns = _listed(session, location, lower=charsets.lower_names)
+    listed, columns, others = _listed(session, location, lower=charsets.lower_names)
     for schema, name, kind, engine, rows in listed:
         full = f"{schema}.{name}"
         reason = _no_columns(columns[schema, name], charsets)
@@ -127,26 +131,28 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
     # https://dev.mysql.com/doc/refman/9.7/en/innodb-foreign-key-constraints.html: newer servers have these in the log
     is_logged = [value for _, value in session.rows(_NATIVE_KEYS)] == ["OFF"]
     notes = [] if is_logged else _cascades(session, names)
-    return Found(tuple(tables), left_out, (*notes, *([_FILTERED] if not_logged else [])))
+    return Found(tuple(tables), left_out, (*notes, *([_FILTERED] if not_logged else [])), others)
 
 
 def _listed(
     session: Session, location: BinlogLocation, *, lower: bool
-) -> tuple[list[tuple[Any, ...]], dict[tuple[str, str], list[Sequence[str]]]]:
-    """Return the tables that a location is for, and the columns of all.
+) -> tuple[list[tuple[Any, ...]], dict[tuple[str, str], list[Sequence[str]]], tuple[str, ...]]:
+    """Return the tables that a location is for, the columns of all, and the names of the other tables.
 
     Two queries are not of one time, and a table has no engine while a statement makes it another one: they are asked
     again. A table without columns is one that was dropped between them.
     """
     database, tries = session.server.database, 0
     while True:
-        tables = [row for row in session.rows(_TABLES) if wanted(row[0], row[1], location, database, lower=lower)]
+        every = session.rows(_TABLES)
+        tables = [row for row in every if wanted(row[0], row[1], location, database, lower=lower)]
         columns = defaultdict[tuple[str, str], list[Sequence[str]]](list)
         for schema, name, *column in session.rows(_COLUMNS):
             columns[schema, name].append(column)
         whole = [row for row in tables if row[:2] in columns]
         if tries == _TRIES or (len(whole) == len(tables) and all(row[3] for row in whole)):
-            return whole, columns
+            of_us = [row for row in every if row not in tables and is_for(row[0], location, database, lower=lower)]
+            return whole, columns, tuple(f"{row[0]}.{row[1]}" for row in of_us)
         tries += 1
         time.sleep(_AGAIN_S)
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
-from pymysql.constants import CR
+from pymysql.constants import CR, ER
 from typing_extensions import Self
 
 from integrator.errors import EnvironmentFault, SourceAway, shortened
@@ -35,6 +35,12 @@ _AWAY = frozenset(
      1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 1146, 1049, 1054, 1226, 3032, 0)
 )  # fmt: skip
 """Errors after which it is tried again: the server is away, is busy, ends, or a table was altered while it was read."""
+
+
+_REFUSED = frozenset((ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.HOST_NOT_PRIVILEGED))
+_ACCESS = (
+    f"mend the user or the password: as {PASSWORD_VARIABLE} in the environment, or in the address, odd letters as %40"
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,8 @@ class Server:
         except pymysql.MySQLError as error:
             code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
             kind = SourceAway if code in _AWAY else EnvironmentFault
-            raise kind(f"{self.shown}: {shortened(str(error.args[-1] if error.args else error))}") from None
+            access = f"; {_ACCESS}" if code in _REFUSED else ""
+            raise kind(f"{self.shown}: {shortened(str(error.args[-1] if error.args else error))}{access}") from None
         except OSError as error:
             raise SourceAway(f"{self.shown}: {error.strerror or error}") from None
 

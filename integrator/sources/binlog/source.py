@@ -57,7 +57,7 @@ class BinlogSource(CapturedSource):
             if topics or not self.known.texts:
                 raise
             return self
-        return replace(self, known=known, left_out=found.left_out, cautions=found.notes)
+        return replace(self, known=known, left_out=found.left_out, cautions=found.notes, others=found.others)
 
     def describe(self) -> str:
         """Return which server is captured, and which of its tables."""

@@ -41,10 +41,11 @@ class Wanting(Protocol):
 
 def is_wanted(name: str, location: Wanting) -> bool:
     """Return whether a location is for a table, SCHEMA.TABLE."""
-    return _matches(name, location.tables) and not _matches(name, location.exclude)
+    return matches(name, location.tables) and not matches(name, location.exclude)
 
 
-def _matches(name: str, patterns: Sequence[str]) -> bool:
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Return whether a table, SCHEMA.TABLE, matches one of some patterns; those without a dot are for any schema."""
     short = name.partition(".")[2]
     return any(fnmatch.fnmatchcase(name if "." in one else short, one) for one in patterns)
 
@@ -85,7 +86,7 @@ def without_column(tables: Sequence[Table], patterns: Sequence[str]) -> list[str
 
 def _is_of(column: Column, table: Table, pattern: str) -> bool:
     of_table, _, name = pattern.rpartition(".")
-    return fnmatch.fnmatchcase(column.name, name) and _matches(table.full_name, [of_table])
+    return fnmatch.fnmatchcase(column.name, name) and matches(table.full_name, [of_table])
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from integrator.channel.databases import DatabaseLocation
 from integrator.channel.problems import Report
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import IntegratorError, SchemasFound
+from integrator.names.near import meant
 from integrator.schema import Table
 from integrator.sources.capture import definitions, first_rows, progress
 from integrator.sources.capture.frames import FRAMES
@@ -49,17 +50,34 @@ class CaptureFeed(Spooled):
 class CapturedSource:
     """What captured databases share as sources. known: the definitions of tables. channel: whose source it is.
 
-    left_out: tables that are not captured, and why. state: the channel's state directory, once it is known.
+    left_out: tables that are not captured, and why. others: those that the location is not for. state: the channel's
+    state directory, once it is known.
     """
 
     location: DatabaseLocation
     known: definitions.Definitions = field(default_factory=definitions.Definitions)
     channel: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
     state: Path | None = None
     whole_transactions = True
     has_records = False
     any_database = False
+
+    @property
+    def no_tables(self) -> tuple[str, str]:
+        """Why no table is captured."""
+        why = [f"table {name} {text}" for name, text in self.left_out.items()] or list(self._unmatched())
+        return "tables", f"no table is captured: {'; '.join(why) or 'the database has none that our user may see'}"
+
+    def _unmatched(self) -> Iterator[str]:
+        """Yield which patterns match no table, and which one may be meant."""
+        there = {*self.left_out, *(table.full_name for table in self.known.tables())}
+        for pattern in self.location.tables:
+            if not any(definitions.matches(name, [pattern]) for name in there):
+                whole = "." in pattern
+                known = sorted({name if whole else name.partition(".")[2] for name in self.others})
+                yield f"{pattern!r} matches no table; {meant(pattern, known, 'there are')}"
 
     @property
     def reader(self) -> FrameReader:
@@ -97,6 +115,8 @@ class CapturedSource:
         """Yield which tables are left out."""
         for name, why in self.left_out.items():
             yield f"table {name} is not captured: it {why}"
+        if self.known.texts and "*" not in self.location.tables:
+            yield from (f"tables: {text}" for text in self._unmatched())
 
     def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
         """Yield nothing: the database is not on this machine."""

@@ -18,7 +18,7 @@ from integrator.decode.encodings.shelf import program_of
 from integrator.errors import ConfigurationError, SchemasFound, SourceAway
 from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
-from integrator.sources.contract import Feed, Opening, Problems
+from integrator.sources.contract import NO_TABLES, Feed, Opening, Problems
 from integrator.sources.kafka import faults, schemas
 from integrator.sources.kafka.block_lines import BY_PARTS, TopicEncoding
 from integrator.sources.kafka.feed import CommittedOffsets
@@ -50,6 +50,7 @@ class Topics:
     whole_transactions = False
     has_records = True
     any_database = False
+    no_tables = NO_TABLES
     example = "{class: kafka, Kafka_Brokers: [HOST:PORT], topics: [TOPIC]}"
 
     @cached_property

@@ -113,21 +113,26 @@ class Found:
     """The tables of a database that a location is for.
 
     left_out: why others are not captured, by their names. unlogged: which of them are unlogged. partitions: the oids of
-    partitions whose rows are those of captured tables.
+    partitions whose rows are those of captured tables. others: tables that the location is not for.
     """
 
     tables: tuple[Captured, ...]
     left_out: dict[str, str] = field(default_factory=dict)
     unlogged: frozenset[str] = frozenset()
     partitions: frozenset[int] = frozenset()
+    others: tuple[str, ...] = ()
 
 
 def found(session: Session, location: PostgresLocation) -> Found:
     """Return which tables are captured. Raises SourceAway, EnvironmentFault."""
     tables, left_out, unlogged, partitions = list[Captured](), dict[str, str](), set[str](), set[int]()
+    others = list[str]()
     for oid, schema, name, kind, is_partition, identity, *rights, columns, listed in session.rows(_asked(session)):
         full = f"{schema}.{name}"
-        if not is_wanted(full, location) or (is_partition if location.partitions == "root" else kind == "p"):
+        if is_partition if location.partitions == "root" else kind == "p":
+            continue
+        if not is_wanted(full, location):
+            others.append(full)
             continue
         members = [Member(*one) for one in listed]
         why = _why_not_read(quoted(schema), f"{quoted(schema)}.{quoted(name)}", *rights)
@@ -141,7 +146,7 @@ def found(session: Session, location: PostgresLocation) -> Found:
             relation = Relation(oid, schema, name, identity, tuple(Column(*one) for one in columns))
             tables.append(Captured(relation, kind == "p", kind == "p" or is_partition))
             partitions |= {one.oid for one in members} - {oid}
-    return Found(tuple(tables), left_out, frozenset(unlogged), frozenset(partitions))
+    return Found(tuple(tables), left_out, frozenset(unlogged), frozenset(partitions), tuple(others))
 
 
 def _asked(session: Session) -> str:
@@ -162,7 +167,7 @@ def _why_not_read(schema: str, name: str, usable: bool, readable: bool, filtered
     if not usable:
         return f"is in a schema that our user may not use: grant usage on schema {schema} to {quoted(user)}"
     if not readable:
-        return f"our user may not read it: grant select on {name} to {quoted(user)}"
+        return f"is one that our user may not read: grant select on {name} to {quoted(user)}"
     if filtered:
         return (
             "has policies of row-level security, which hide rows from our user: as a superuser, "

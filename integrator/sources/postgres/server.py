@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -49,6 +50,17 @@ _DEAD = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3
 NO_ADDRESS = (
     "the address is none that libpq takes: write postgresql://USER@HOST:PORT/DATABASE, with odd letters as %40, or "
     "host=… dbname=…, with values in '…' that have blanks"
+)
+
+
+_REFUSED = re.compile(
+    r"no password supplied|authentication failed|no pg_hba\.conf entry|(role|database) \".*\" does not exist|"
+    r"is not permitted to log in|server does not support SSL|certificate"
+)
+"""What libpq says of a connection that waiting does not mend: it gives no SQLSTATE of one that was not made."""
+_ACCESS = (
+    "mend the user, the database or the password: as PGPASSWORD in the environment, in ~/.pgpass, or in the address "
+    "with odd letters as %40"
 )
 
 
@@ -153,7 +165,12 @@ class Server:
         own = psycopg2.extensions.parse_dsn(self._address)
         options = " ".join((own.get("options", ""), *(f"-c {name}={value}" for name, value in _SETTINGS.items())))
         given = {"application_name": self._application, "connect_timeout": _CONNECT_S, **_DEAD, **own}
-        connection = psycopg2.connect(**{**given, "options": options, "client_encoding": "UTF8"}, **more)
+        try:
+            connection = psycopg2.connect(**{**given, "options": options, "client_encoding": "UTF8"}, **more)
+        except psycopg2.OperationalError as error:
+            if _REFUSED.search(str(error)):
+                raise EnvironmentFault(f"{self.shown}: {_text(error)}; {_ACCESS}") from None
+            raise
         there = {name: connection.info.parameter_status(name) or "" for name in _REPORTED}
         self._check_settings(connection, [name for name in there if _style(there[name]) != _SETTINGS[name.lower()]])
         if not isinstance(connection, LogicalReplicationConnection):  # which is so by itself

@@ -145,8 +145,8 @@ def check_slot(slot: Slot | None, record: Record | None, names: Names, durable_l
     if record is None:
         raise EnvironmentFault(
             f"the replication slot {names.slot} is there, and the channel's state knows nothing of it: it is another "
-            "channel's, or the state was removed; name another one in the location (slot), restore the state, or drop "
-            "it: integrator forget --channel FILE"
+            "channel's, or the state was removed; name another one in the location (slot), or restore the state; only "
+            "where nobody else captures by it, drop it: integrator forget --channel FILE"
         )
     if slot.plugin != PLUGIN or slot.database != record.database:
         raise EnvironmentFault(
@@ -171,7 +171,7 @@ def check_slot(slot: Slot | None, record: Record | None, names: Names, durable_l
 
 
 def forget(session: Session, names: Names) -> list[str]:
-    """Drop the slot and the publication; return what was dropped. Raises EnvironmentFault."""
+    """Drop the slot and the publication; return what was dropped, and what is left. Raises EnvironmentFault."""
     dropped = []
     slot = slot_of(session, names.slot)
     if slot is not None:
@@ -180,8 +180,11 @@ def forget(session: Session, names: Names) -> list[str]:
                 f"the replication slot {names.slot} is in use (pid {slot.active_pid}): end that first"
             )
         session.run(f"select pg_drop_replication_slot({literal(names.slot)})")
-        dropped.append(f"replication slot {names.slot}")
-    if session.rows("select 1 from pg_publication where pubname = %s", [names.publication]):
-        session.run(f"drop publication {quoted(names.publication)}")
-        dropped.append(f"publication {names.publication}")
+        dropped.append(f"dropped: replication slot {names.slot}")
+    asked = "select pg_has_role(pubowner, 'USAGE'), pg_get_userbyid(pubowner) from pg_publication where pubname = %s"
+    for is_ours, owner in session.rows(asked, [names.publication]):
+        if is_ours:
+            session.run(f"drop publication {quoted(names.publication)}")
+        kept = f"left: publication {names.publication}, which is one of {owner}"
+        dropped.append(f"dropped: publication {names.publication}" if is_ours else kept)
     return dropped

@@ -51,7 +51,7 @@ class Postgres(CapturedSource):
             if topics or not self.known.texts:
                 raise
             return self
-        return replace(self, known=known, left_out=found.left_out)
+        return replace(self, known=known, left_out=found.left_out, others=found.others)
 
     def describe(self) -> str:
         """Return which database is captured, and which of its tables."""

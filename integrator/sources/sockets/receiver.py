@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import itertools
 import socket
 import threading
@@ -12,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from integrator.errors import EnvironmentFault, Place
+from integrator.errors import OF_DISKS, EnvironmentFault, Place
 from integrator.names.numbers import are, counted
 from integrator.sources.sockets.connection import Connection
 from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
@@ -22,7 +21,6 @@ from integrator.sources.spool import Spool
 
 _MOST_UNKNOWN = 16
 """Connections that have no name yet, where the limit of senders is lower: who comes again is one for a moment."""
-_OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
 """Errors that no connection has."""
 
 
@@ -144,7 +142,7 @@ class Receiver:
                 raise
             self.log.info("connection closed", peer=peer, sender=connection.sender)
         except (OSError, asyncio.IncompleteReadError) as error:
-            if isinstance(error, OSError) and error.errno in _OF_DISKS:
+            if isinstance(error, OSError) and error.errno in OF_DISKS:
                 self.log.error(  # noqa: TRY400 - no defect that a traceback would explain
                     "lines are not received: the spool cannot be written",
                     spool=str(self.spool.path),
