@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
 
 
+os.environ.setdefault("INTEGRATOR_LOG_CYCLES", "1")  # which tests wait for
 java.JVM_OPTIONS.append("-XX:TieredStopAtLevel=1")  # no second compiler: they live for seconds or minutes
 # no deadline: what is compiled is compiled by the first example
 hypothesis.settings.register_profile("suite", deadline=None, max_examples=30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from integrator.plan import Plan
 from integrator.run.passes.rejects import TooMany
-from integrator.run.seen import progress
+from integrator.run.seen.cycle_log import CycleLog
 from integrator.run.seen.failures import Failures
 from integrator.run.seen.heartbeat import Heartbeat
 from integrator.run.seen.observer import Observer
@@ -14,7 +14,7 @@ from integrator.sources.contract import Feed
 
 
 class AfterCycle:
-    """Called with each synced cycle. Raises DataError where too many records were rejected."""
+    """Called with each synced cycle. Raises DataError where too many records were rejected. log: of the cycles."""
 
     def __init__(
         self,
@@ -28,14 +28,14 @@ class AfterCycle:
         self._channel, self._heart, self._failures = plan.channel, heart, failures
         self._observer, self._feed, self._steps = observer, feed, steps
         tolerance = plan.recipe.tolerance
-        self._report = progress.reporter(plan.channel, plan.schedule.latency_s, each_rejected=bool(tolerance.logged))
+        self.log = CycleLog(plan.channel, plan.schedule.latency_s, each_rejected=bool(tolerance.logged))
         self._too_many = TooMany(tolerance.most)
 
     def __call__(self, done: Cycle) -> None:
         """Report a cycle that is synced."""
         self._heart.synced(done.cycle)
         self._feed.synced(done.checkpoint.ordinal)
-        self._report(done)
+        self.log.synced(done)
         self._failures.synced(done.cycle)
         self._observer.synced(self._channel, done)
         self._steps.synced(done.cycle)

@@ -29,6 +29,7 @@ from integrator.run.replanning import keep, registered, replanned, taken_up
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.seen import progress
+from integrator.run.seen.cycle_log import CycleLog
 from integrator.run.seen.failures import Failures
 from integrator.run.seen.heartbeat import Heartbeat
 from integrator.run.seen.observer import Observer
@@ -255,12 +256,20 @@ class Job:
         query = starting.start(stream, self._ending, lambda: self.heart.beat("starting"))
         try:
             if query is not None:
-                self._watch(query, gate, retries, steps, renewing=not once)
+                self._watch(query, gate, retries, steps, synced.log, renewing=not once)
         finally:
             cycles.close()
+            synced.log.close()
 
     def _watch(
-        self, query: StreamingQuery, gate: CycleGate, retries: RetriedCycles, steps: SparkSteps, *, renewing: bool
+        self,
+        query: StreamingQuery,
+        gate: CycleGate,
+        retries: RetriedCycles,
+        steps: SparkSteps,
+        log: CycleLog,
+        *,
+        renewing: bool,
     ) -> None:
         """Wait for the query's end, or end it between two cycles when that is asked for, or the journal has grown.
 
@@ -276,6 +285,7 @@ class Job:
             self.heart.beat("resting" if retries.resting.is_set() else "integrating")
             overdue.look(gate.seconds)
             steps.look(query)
+            log.look()
             time.sleep(_POLL_S)
         if ending:
             gate.end_between_cycles(query, Path(self.state.spark_checkpoint), lambda: self.heart.beat("integrating"))

@@ -38,6 +38,7 @@ class Daemon:
         settings = [word for setting in spark for word in ("--conf", setting)]
         runner = [str(python.with_name("spark-submit")), "--master", master, *settings] if submit else [str(python)]
         environment = {**os.environ, "TZ": "UTC", "SPARK_MASTER": master, "PYSPARK_PYTHON": str(python)}
+        environment["INTEGRATOR_LOG_CYCLES"] = "1"  # tests wait for them
         self.lines: list[str] = []
         self._process = subprocess.Popen(
             [*runner, *program, *filter(None, [command]), "--channel", str(channel), *words],

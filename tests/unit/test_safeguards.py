@@ -14,7 +14,7 @@ from integrator.cli import main
 from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError
 from integrator.run import daemon
-from integrator.run.seen import progress
+from integrator.run.seen.cycle_log import CycleLog
 from integrator.run.spark import session as sessions
 from integrator.run.state.sync import Cycle, Rejections
 from integrator.sources.journal.journal import Journal
@@ -116,7 +116,7 @@ def test_rejected_lines_are_in_the_log(each):
         checkpoint=Checkpoint(1), rejections=[Rejections("a.jsonl", 7, lines, [])],
     )  # fmt: skip
     with capture_logs() as logs:
-        progress.reporter("shop", each_rejected=each)(cycle)
+        CycleLog("shop", each_rejected=each).synced(cycle)
     [counted] = [one for one in logs if one["event"] == "lines rejected"]
     assert (counted["file"], counted["count"], counted["first_line"], counted["log_level"]) == (
         "a.jsonl",

@@ -17,7 +17,7 @@ from integrator.deliver.kafka.rate_limiter import RateLimiter
 from integrator.errors import ConfigurationError
 from integrator.plan.schedule import Schedule
 from integrator.run.job import Job
-from integrator.run.seen import progress
+from integrator.run.seen.cycle_log import CycleLog
 from integrator.run.state.sync import Cycle
 from integrator.sources.files.listing import Listing
 from tests.parts import pure
@@ -92,7 +92,7 @@ def test_latency_above_the_sla_is_a_warning(sla, ago, loud):
     newest = int((time.time() - ago) * 1e6)
     cycle = Cycle(7, 1, 1, 1, 1, newest, {}, {}, Checkpoint(), seconds=1.0)
     with capture_logs() as logs:
-        progress.reporter("c", sla)(cycle)
+        CycleLog("c", sla).synced(cycle)
     assert [log["event"] for log in logs] == ["cycle synced", *(["latency above LatencySLA"] if loud else [])]
     assert not loud or (logs[1]["log_level"], logs[1]["sla_seconds"]) == ("warning", 5)
 

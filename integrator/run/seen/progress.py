@@ -1,4 +1,4 @@
-"""What the operator sees: structured logs on stderr, one line a synced cycle; I7: nothing secret in them."""
+"""What the operator sees: structured logs on stderr; I7: nothing secret in them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import io
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 import structlog
 
 from integrator.channel.secret import Secrets
 from integrator.errors import shortened
-
-if TYPE_CHECKING:
-    from integrator.run.state.sync import Cycle
 
 DEBUG = "INTEGRATOR_DEBUG"
 """The environment variable that has every line of Spark's JVM logged, traces included: --debug sets it."""
@@ -128,43 +124,3 @@ class Overdue:
                 remedy="see that the brokers answer (check --connect) and are fast enough, and that Spark's tasks go "
                 "on; a smaller Integrate CycleByteLimit makes shorter cycles",
             )
-
-
-def reporter(channel: str, latency_s: int = 0, *, each_rejected: bool = False) -> Callable[[Cycle], None]:
-    """Return what logs each synced cycle: rows, messages, bytes, rows/s, and the latency of the newest change.
-
-    A latency above `latency_s` seconds (0: any) is a warning of its own: Scheduling LatencySLA. So are rejected lines,
-    counted for each file; each_rejected: the first hundred of a file one by one, too.
-    """
-    log = structlog.get_logger().bind(channel=channel)
-
-    def report(cycle: Cycle) -> None:
-        latency = None if cycle.newest is None else round(time.time() - cycle.newest / 1e6, 3)
-        log.info(
-            "cycle synced",
-            cycle=cycle.cycle,
-            files=cycle.files,
-            rows=cycle.rows,
-            messages=cycle.messages,
-            bytes=cycle.bytes,
-            seconds=round(cycle.seconds, 3),
-            rows_per_second=round(cycle.rows / cycle.seconds),
-            latency_seconds=latency,
-            operations=cycle.operations,
-            **{
-                name: value
-                for name in ("not_sent", "rejected", "split", "deferred", "warnings")
-                if (value := getattr(cycle, name))
-            },
-        )
-
-        for one in cycle.rejections:
-            if one.count:
-                where = {"cycle": cycle.cycle, "file": one.file}
-                log.warning("lines rejected", **where, count=one.count, first_line=one.lines[0]["line"])
-                for line in one.lines if each_rejected else ():
-                    log.warning("line rejected", **where, **line)
-        if latency_s and latency is not None and latency > latency_s:
-            log.warning("latency above LatencySLA", cycle=cycle.cycle, latency_seconds=latency, sla_seconds=latency_s)
-
-    return report
