@@ -56,7 +56,8 @@ class Asked:
 
     source: a database's address, or a directory of change files, whose tables `definitions` defines. tables: patterns.
     topic: with substitutions; None for the default. snapshot: as of the location; None for the default. exclude,
-    text_columns, on_rewrite: as of the location; patterns may have commas between.
+    text_columns, on_rewrite, values_without_form: as of the location; patterns may have commas between. missing_values:
+    null or refuse, of formats that have a value for each column.
     """
 
     source: str
@@ -71,6 +72,8 @@ class Asked:
     exclude: Sequence[str] = ()
     text_columns: Sequence[str] = ()
     on_rewrite: str = "read_again"
+    values_without_form: str = "null"
+    missing_values: str = "null"
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def channel_of(asked: Asked) -> Direct:
     for key in ("tables", "exclude", "text_columns"):
         if patterns := [one.strip() for given in getattr(asked, key) for one in given.split(",")]:
             source += f"    {key}: [{', '.join(map(word, patterns))}]\n"
-    source += f'    values_without_form: "null"\n    on_rewrite: {word(asked.on_rewrite)}\n'
+    source += f"    values_without_form: {word(asked.values_without_form)}\n    on_rewrite: {word(asked.on_rewrite)}\n"
     if asked.snapshot:
         source += f"    snapshot: {word(asked.snapshot)}\n"
     database = "" if class_ in SCHEMES else f"{_OTHER.sub('_', _database(address))}."
@@ -142,7 +145,9 @@ def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") ->
     access = f"    Kafka_Schema_Registry: {word(asked.registry)}\n" if asked.registry else ""
     line, serializer = FORMATS[format_]
     at_location = line.startswith("    ")
-    has_all = format_ in _HAVE_ALL and asked.definitions is None
+    if asked.missing_values not in ("null", "refuse"):
+        raise ConfigurationError(f"--missing-values {asked.missing_values!r} is none of null, refuse")
+    has_all = format_ in _HAVE_ALL and asked.missing_values == "null"
     return FIRST.format(
         name=name,
         source=source,

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
 from integrator import plan, tables
 from integrator.channel import paths
 from integrator.cli.channel_names import names_of
@@ -201,5 +203,6 @@ def name_of(channel: Path) -> str:
 
 
 def word(text: str) -> str:
-    """Return a text as YAML has it in braces."""
-    return text if re.fullmatch(r"[A-Za-z0-9_./-]+", text) else json.dumps(text, ensure_ascii=False)
+    """Return a text as YAML has it in braces: in quotes where it would be another thing, as null, yes and 12 are."""
+    is_plain = re.fullmatch(r"[A-Za-z0-9_./-]+", text) and yaml.safe_load(text) == text
+    return text if is_plain else json.dumps(text, ensure_ascii=False)

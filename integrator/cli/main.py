@@ -222,6 +222,12 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     on_rewrite: Annotated[
         str, typer.Option(help="Rows that become others without a change in the log: read_again; warn; or stop.")
     ] = "read_again",
+    values_without_form: Annotated[
+        str, typer.Option(help="Values that messages have no form for, such as NaN: null, and counted; text; or stop.")
+    ] = "null",
+    missing_values: Annotated[
+        str, typer.Option(help="What the log leaves out, in Avro and Protobuf: null, and named in a column; or refuse.")
+    ] = "null",
     table_definitions: Annotated[
         str | None, typer.Option("--definitions", help="Of a directory's tables: a file with SQL, Avro or YAML.")
     ] = None,
@@ -264,6 +270,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         tuple(exclude or ()),
         tuple(text_columns or ()),
         on_rewrite,
+        values_without_form,
+        missing_values,
     )
     made = direct.channel_of(asked)
     if made.password is not None:

@@ -1,9 +1,11 @@
 """I7: an address of which it is not clear where its password ends is refused, and shown nowhere."""
 
 import pytest
+import yaml
 
 from integrator.channel.databases import address_problem
 from integrator.cli import direct
+from integrator.cli.first_channel import word
 from integrator.errors import ConfigurationError
 
 CUT = [
@@ -35,3 +37,10 @@ def test_i7_an_address_that_is_cut_is_refused_and_not_shown(address, tmp_path, m
 @pytest.mark.parametrize("address", WHOLE)
 def test_an_address_that_is_whole_is_taken(address):
     assert address_problem(address) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["null", "yes", "on", "12", "1.5", "~", "-", "2024-01-01", "a b", "ü", "orders", "a.b", "x/y"]
+)
+def test_a_word_of_a_command_is_that_text_in_the_channel(text):
+    assert yaml.safe_load(f"{{key: [{word(text)}]}}") == {"key": [text]}
