@@ -120,3 +120,19 @@ def test_i11_plain_rows_in_avro_become_other_versions_in_a_registry(
         for one in (1, 2)
     ]
     assert types == ["int", "long"]
+
+
+def test_a_key_of_another_type_says_nothing_of_the_row(broker, integrate_once, tmp_path, name):
+    topic, sent = f"{name}.public.t", f"{name}.out"
+    broker.create([topic, sent], 1)
+    producer = Producer({"bootstrap.servers": broker.servers})
+
+    def wrapped(kind, value):
+        fields = [{"type": kind, "optional": False, "field": "id"}]
+        return json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": {"id": value}})
+
+    for k, value in ((1, wrapped("int32", 1)), (1, None), (2, wrapped("int32", 2))):
+        producer.produce(topic, value, key=wrapped("string", str(k)))
+    assert producer.flush(30) == 0
+    integrate_once(channel(tmp_path, broker.servers, topic, sent, dialect="rows"))
+    assert [json.loads(one.value)["id"] for one in kafka_io.read_all(broker.servers, [sent])] == [1, 2]

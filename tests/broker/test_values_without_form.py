@@ -82,7 +82,9 @@ def test_values_are_text_where_the_location_says_so(table, broker, channel, inte
 
 def test_values_stop_the_channel_by_default_and_the_error_says_what_helps(table, channel, integrate_once):
     table(1, 2)
-    with pytest.raises(DataError, match=r"text_columns: \[public\.t\.\w\] .*values_without_form: null"):
+    with pytest.raises(
+        DataError, match=r"in the row with n = \"?\d\"?; .*text_columns: \[public\.t\.\w\] .*values_without_form: null"
+    ):
         integrate_once(channel())
 
 

@@ -130,7 +130,7 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
     is_mysql = databases(connectors) == NAMED.index(MYSQL)
     used = [schemas.codes == code for code in range(len(schemas.texts))]
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
-    coding = DebeziumCoding(fields, modes)
+    coding = DebeziumCoding(fields, modes, frozenset(schemas.codes[events.by_key].tolist()))
     names = Qualified(_database(source, is_mysql), _schema(source, is_mysql), source.labels("table").encoded())
     names = named(names, events.after, reading.default_table) if names.table.null_count else names
     found = Records(

@@ -83,7 +83,7 @@ def _carries(own: Type, other: Type) -> bool:
 
 @dataclass(frozen=True)
 class DebeziumCoding:
-    """Values of events. fields: of each schema. modes: how the connector was set.
+    """Values of events. fields: of each schema. modes: how the connector was set. of_keys: which schemas are of keys.
 
     A variant is eight times the number of the schema, from 1 on (0: none), and twice the number of the database in
     `NAMED`, and 1 more for flattened events.
@@ -91,6 +91,7 @@ class DebeziumCoding:
 
     fields: Sequence[Mapping[str, Field]]
     modes: DebeziumModes
+    of_keys: frozenset[int] = frozenset()
 
     @cached_property
     def _modes(self) -> dict[str, DebeziumModes]:
@@ -122,8 +123,8 @@ class DebeziumCoding:
 
         Of each the datatype in the records' schema, the one that the table has, and whether it may be null.
         """
-        found = {}
-        for column in table.columns:
+        found = dict[str, tuple[str, str, bool]]()
+        for column in () if (variant >> 3) - 1 in self.of_keys else table.columns:
             field = self._fields(variant).get(column.name)
             if field is None or not field.datatype or column.any_type:
                 continue

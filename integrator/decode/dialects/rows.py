@@ -57,7 +57,7 @@ def decode(document: Document, reading: Reading) -> Decoded:
     used = [codes == code for code in range(len(schemas.texts))]
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
     variants = (codes.astype(np.int64) + 1) * 8
-    coding = DebeziumCoding(fields, reading.debezium)
+    coding = DebeziumCoding(fields, reading.debezium, frozenset(codes[is_deleted].tolist()))
     values = JsonImages(
         rows.take(at),
         keys.take(at),

@@ -123,6 +123,10 @@ class Layout:
         part = int(np.searchsorted(self.slots, slot, side="right")) - 1
         return part, slot - int(self.slots[part]), int(self.rows[part] + value - self.base[slot])
 
+    def value_at(self, part: int, slot: int, row: int) -> int:
+        """Return the place of the value that a row of a part has in a column's slot."""
+        return int(self.base[int(self.slots[part]) + slot] + row - self.rows[part])
+
 
 def _in_order(kind: Ints) -> tuple[Ints, Ints]:
     """Return the kinds of slots, each once, and the place of each slot's.

@@ -48,7 +48,7 @@ class Conversion:
             try:
                 arrays.append(self._converted(own, KINDS.all[kind]))
             except ValueRefused as error:
-                left = self._reported(own, int(start), KINDS.all[kind], error)
+                left = self._reported(values, (int(start), int(stop)), KINDS.all[kind], error)
                 arrays.append(self._converted(left, KINDS.all[kind]))
             if isinstance(KINDS.all[kind], OrNull):
                 self._count(np.flatnonzero(nulled(self.document.text, own, arrays[-1])) + start)
@@ -69,16 +69,20 @@ class Conversion:
             reason = f"null for values that the type lacks: {table.full_name}.{table.columns[place].name}"
             self.without_form[reason] = self.without_form.get(reason, 0) + len(own)
 
-    def _reported(self, own: Slices, start: int, kind: Hashable, error: ValueRefused) -> Slices:
-        """Report values of a kind, of which the first is refused; return them without those that are."""
+    def _reported(self, values: Slices, bounds: tuple[int, int], kind: Hashable, error: ValueRefused) -> Slices:
+        """Report values of a kind, which are between bounds, of which the first is refused.
+
+        Return them without those that are.
+        """
+        own = values.part(*bounds)
         refused: list[int] = []
 
         def others() -> list[Fault]:
             found = list(self._all_refused(own, kind, error))
             refused.extend(one.index for one in found)
-            return [self._refused(own, start, one) for one in found]
+            return [self._refused(values, bounds[0], one) for one in found]
 
-        report(DataError(self._refused(own, start, error), others), self.document.lines.faults)
+        report(DataError(self._refused(values, bounds[0], error), others), self.document.lines.faults)
         left = Slices(own.start.copy(), own.end.copy(), own.escaped)
         left.start[refused] = left.end[refused] = 0
         return left
@@ -123,20 +127,37 @@ class Conversion:
             return ValueRefused(index, reason(error))
         raise AssertionError("a value was refused in a batch and accepted alone")
 
-    def _refused(self, own: Slices, start: int, error: ValueRefused) -> Fault:
+    def _refused(self, values: Slices, start: int, error: ValueRefused) -> Fault:
         """Return the fault of a value that is refused."""
-        _, slot, row = self.layout.place_of(start + error.index)
+        part, slot, row = self.layout.place_of(start + error.index)
         table = self.rows.table_of(row)
         column = table.columns[slot]
-        value = raw_of(self.document.text, own.part(error.index, error.index + 1))[0].as_py()
+        value = self._text(values, start + error.index)
         text = str(error)
         if column.masked:
             text = f"{MASKED}; it is no {describe(column.type)}"
         elif not error.is_whole:
             given = shown(json.loads(value)) if value.startswith('"') else cut(value)
             text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")
+        if (
+            isinstance(self.coding, NullingCoding) and table.key
+        ):  # of a database nobody looks for the place in the spool
+            text += f", in the row with {self._key(values, part, row, table)}"
         reason = f"table {table.name}, column {column.name}: {text}; {self._remedy(table, column)}"
         return Fault(self.rows.where(row), reason)
+
+    def _key(self, values: Slices, part: int, row: int, table: Table) -> str:
+        """Return the key of a row, for people."""
+        told = []
+        for place, column in enumerate(table.columns):
+            if column.name in table.key:
+                text = self._text(values, self.layout.value_at(part, place, row))
+                told.append(f"{column.name} = {MASKED if column.masked else cut(text) if text else 'no value'}")
+        return ", ".join(told)
+
+    def _text(self, values: Slices, at: int) -> str:
+        """Return a value as JSON; empty text where there is none."""
+        return raw_of(self.document.text, values.part(at, at + 1))[0].as_py() or ""
 
     def _remedy(self, table: Table, column: Column) -> str:
         """Return what is to be done with a value that is refused: of a database, nobody mends the record."""
