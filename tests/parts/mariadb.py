@@ -182,6 +182,7 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 def started(words: list[str], directory: Path, owner: pwd.struct_passwd | None) -> subprocess.Popen[bytes]:
     """A server program, as its owner; its output goes to the directory's file `log`."""
+    (directory / "socket.lock").unlink(missing_ok=True)  # of one that was killed, whose number another process may have
     with (directory / "log").open("ab") as file:
         return subprocess.Popen(
             words,
