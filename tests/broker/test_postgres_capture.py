@@ -327,7 +327,8 @@ def test_a_user_who_may_not_is_told_what_to_run(server, database, channel, name)
     path = channel()
     path.write_text(path.read_text().replace("postgresql://postgres@", f"postgresql://{name}@"))
     with pytest.raises(
-        ConfigurationError, match="no table is captured: table public.t is one that our user may not read: grant select"
+        ConfigurationError,
+        match=r"no table is captured: table public\.t is one that our user may not read: grant select",
     ):
         plan.build(str(path), "UTC")
     database.run(f"grant select on t to {name}")
