@@ -251,8 +251,8 @@ OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.
 """Numbers of errors that a disk has, which its operator mends."""
 
 
-def ours(error: BaseException, where: str) -> IntegratorError:
-    """Return an error as one of ours: one of a disk for its operator, and what nobody expected as a defect.
+def as_integrator_error(error: BaseException, where: str) -> IntegratorError:
+    """Return an error of the integrator's for any: of a disk, an EnvironmentFault; of what nobody expected, a Defect.
 
     where: what was done, for a defect.
     """
@@ -262,7 +262,7 @@ def ours(error: BaseException, where: str) -> IntegratorError:
         place = f"{error.filename}: " if error.filename else ""
         return EnvironmentFault(
             f"{place}{error.strerror}: the disk of the state, the spool, or Spark's directory: make room, or mend "
-            "it, and start again; nothing that was received is lost"
+            "it, and start again"
         )
     return Defect.of(error, where)
 

@@ -11,7 +11,7 @@ import typer
 
 from integrator.airbyte.messages import Messages, protected
 from integrator.channel.secret import Secrets
-from integrator.errors import ConfigurationError, EnvironmentFault, ours
+from integrator.errors import ConfigurationError, EnvironmentFault, as_integrator_error
 
 app = typer.Typer(help="Be a destination of Airbyte, by its protocol.", no_args_is_help=True)
 
@@ -32,7 +32,7 @@ def _messages(secrets: Secrets) -> Iterator[Messages]:
         except typer.Exit:
             raise
         except Exception as error:  # noqa: BLE001 - every error is a message
-            messages.error(ours(error, "integrator airbyte"))
+            messages.error(as_integrator_error(error, "integrator airbyte"))
             raise typer.Exit(_FAILED) from None
 
 

@@ -85,13 +85,11 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     report = f"{plan.brokers} answers, {there} of {counted(len(plan.topics), 'topic')} {are(there)} there"
     yield report + (f", to be created: {', '.join(absent)}" if absent else "")
     partial = partial_keys(plan.recipe.tables)
-    refused = [
-        f"{topic}: is compacted ({CLEANUP}), and {partial[topic]}" for topic in probe.compacted(properties, [*partial])
-    ]
-    if refused:
-        raise ConfigurationError("\n".join(refused))
     keyless = [table.topic for table in plan.recipe.tables if table.keyless]
-    for topic in probe.compacted(properties, keyless):
+    compacted = probe.compacted(properties, [*partial, *keyless])
+    if refused := [f"{one}: is compacted ({CLEANUP}), and {partial[one]}" for one in compacted if one in partial]:
+        raise ConfigurationError("\n".join(refused))
+    for topic in compacted:
         yield f"{topic}: is compacted ({CLEANUP}), and {COMPACTED}"
     later = [topic for topic in keyless if topic in new]
     if later and plan.create_topics == BROKER and probe.compacted_anew(properties):

@@ -1,4 +1,4 @@
-"""The file of a channel that a command stands for: what is in it, and what another command would change."""
+"""The channel file that `run` writes for itself, and how another `run` would change it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MEANING = (
     (("Kafka_Default_Topic",), "messages go to other topics; those that were sent stay where they are"),
     (
         ("MessageKeySerializer",),
-        "messages have other keys: changes of a row go on in another partition, and compaction keeps its old key, too",
+        "messages have other keys: changes of a row continue in another partition, and compaction keeps both keys",
     ),
     (
         ("FileFormat", "Kafka_Schema_Registry", "Kafka_Schema_Registry_Format", "Missing_Values", "missing"),
@@ -29,28 +29,30 @@ _MEANING = (
         "the rows of tables that are new are sent; topics of those that are left out stay as they are",
     ),
 )
-"""What it means for what was sent that a line with one of these words is another one."""
-_OTHERWISE = "it holds from the next cycle on; what was sent stays as it is"
+"""By the words of a line that differs: what that means for messages that were sent."""
+_CHOICES = (
+    "to continue with these options, add --change; to continue as before: integrator --channel {}; to send all anew: "
+    "--state DIR"
+)
+_OTHERWISE = "it applies from the next cycle on; messages that were sent stay as they are"
 
 
 def written(direct: Direct, to: Path, *, change: bool = False) -> str:
-    """Write the channel; return what is to be noted. change: also where a channel with another text has sent something.
+    """Write the channel; return a note of what differs from the file before.
 
-    Raises ConfigurationError for such a channel, with what would be another, and what that means.
+    Raises ConfigurationError where that has sent messages, with each line that differs and what it means for these;
+    not where `change` is True.
     """
     before = to.read_text(encoding="utf-8") if to.exists() else direct.text
     is_new = before == direct.text
     if not is_new and not change and has_sent(to.parent / "state" / direct.name):
         changed = _changed(before, direct.text)
-        choices = (
-            "to go on so, add --change; to go on as before: integrator --channel {}; to send all anew: --state DIR"
-        )
-        lines = [f"{to}: this command is not that by which messages were sent:", *(f"  {line}" for line in changed)]
-        lines += [*dict.fromkeys(_meaning(line) for line in changed), choices.format(to)]
+        lines = [f"{to}: this command differs from the one that has sent messages:", *(f"  {one}" for one in changed)]
+        lines += [*dict.fromkeys(_meaning(line) for line in changed), _CHOICES.format(to)]
         raise ConfigurationError("\n".join(lines))
     to.parent.mkdir(parents=True, exist_ok=True)
     to.write_text(direct.text, encoding="utf-8")
-    return "" if is_new else f"{to}: the channel is another one than before: {'; '.join(_changed(before, direct.text))}"
+    return "" if is_new else f"{to}: the channel differs from before: {'; '.join(_changed(before, direct.text))}"
 
 
 def refuse_other(direct: Direct, to: Path) -> None:
@@ -62,7 +64,7 @@ def refuse_other(direct: Direct, to: Path) -> None:
 
 
 def has_sent(state: Path) -> bool:
-    """Return whether a channel has sent something: a cycle of its state is synced."""
+    """Return whether a channel has synced a cycle."""
     synced = state / "synced"
     return synced.is_dir() and any(synced.iterdir())
 
@@ -80,8 +82,8 @@ def _meaning(line: str) -> str:
 
 
 def with_state(direct: Direct, state: Path, to: Path) -> Direct:
-    """Return the channel for a file of its own, `to`, with the place of the command's state: it goes on there."""
+    """Return the channel for a file of its own, `to`, with the directory of the command's state: it continues there."""
     place = os.path.relpath(state.absolute() / "state", to.absolute().parent)
-    line = "# Where progress is: that of the command run with the same options, which this goes on with.\n"
+    line = "# Progress: the directory of the command run, so that this channel continues where it was.\n"
     head = f"channel: {direct.name}\n"
     return replace(direct, text=direct.text.replace(head, f"{head}{line}state: {word(place)}\n", 1))

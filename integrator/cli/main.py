@@ -24,7 +24,7 @@ from integrator.cli import imports as importing
 from integrator.cli import init as initial
 from integrator.cli.local import local_timezone
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
-from integrator.errors import ConfigurationError, IntegratorError, command, ours
+from integrator.errors import ConfigurationError, IntegratorError, as_integrator_error, command
 from integrator.names.numbers import counted
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _logged(secrets: list[Secrets]) -> Iterator[None]:
 
         from integrator.run.seen import progress
 
-        ended = ours(error, command())
+        ended = as_integrator_error(error, command())
         progress.configure(*secrets)
         kind, text = ended.kind, _text(ended, secrets)
         structlog.get_logger().error("the process ends", error=text, kind=kind.name, exit_code=kind.exit_code)
@@ -248,7 +248,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     state: Annotated[Path, typer.Option(help="Where progress is kept, and the channel.")] = Path("integrator-state"),
     change: Annotated[
         bool,
-        typer.Option("--change", help="Go on so, although an earlier command with other options has sent messages."),
+        typer.Option("--change", help="Continue with these options, although a run with others has sent messages."),
     ] = False,
     once: Annotated[bool, typer.Option("--once", help="Send what is there and committed now, and end.")] = False,
 ) -> None:
@@ -351,7 +351,7 @@ def main() -> int:
         return end.exit_code
     except Exception as error:  # noqa: BLE001 - usage errors of the command line are the author's too
         if not hasattr(error, "format_message"):
-            return _report(ours(error, command()), secrets)
+            return _report(as_integrator_error(error, command()), secrets)
         if not (text := error.format_message()):  # the help was shown, for nothing was given
             return 0
         print(f"{text}; see --help", file=sys.stderr)  # noqa: T201

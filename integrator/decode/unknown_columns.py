@@ -165,13 +165,13 @@ def columns_found(file: str, table: str, found: Mapping[str, tuple[int, Found]])
 
 
 def types_found(file: str, table: str, found: Mapping[str, tuple[str, str, bool]]) -> ColumnsFound:
-    """Return what says that columns have other types in records.
+    """Return the error by which the driver learns that columns have other types in records than in their table.
 
-    found: of each column that type, the one that its table has, and whether it may be null.
+    found: of each column the type in records, the type in the table, and whether it may be null.
     """
-    told = ", ".join(f"{name} ({new}, which was {old})" for name, (new, old, _) in found.items())
+    changed = ", ".join(f"{name} ({new}, which was {old})" for name, (new, old, _) in found.items())
     columns = {name: (new, 0, old, nullable) for name, (new, old, nullable) in found.items()}
-    return ColumnsFound(f"{file}: table {table}: records have other types: {told}", {table: columns})
+    return ColumnsFound(f"{file}: table {table}: records have other types: {changed}", {table: columns})
 
 
 class Finds:

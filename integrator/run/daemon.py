@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import structlog
 from pyspark.sql import SparkSession
 
-from integrator.errors import IntegratorError, ours
+from integrator.errors import IntegratorError, as_integrator_error
 from integrator.plan import Plan
 from integrator.run.job import Job
 from integrator.run.seen.observer import Observer
@@ -63,7 +63,7 @@ def _run(jobs: list[Job], spark: SparkSession, *, once: bool) -> None:
         try:
             job.integrate(spark, once=once)
         except Exception as error:  # noqa: BLE001 - raised again when the others have ended
-            return ours(error, f"channel {job.plan.channel}")
+            return as_integrator_error(error, f"channel {job.plan.channel}")
         return None
 
     def run(job: Job) -> None:

@@ -18,7 +18,7 @@ _DEFINED = -1
 """Instead of a file: the table's definition has the column."""
 
 
-class Came(NamedTuple):
+class DiscoveredColumn(NamedTuple):
     """A column: its datatype, and the number of the file and the line that has it first.
 
     before: the datatypes that it had. A column that has one again is text: one cycle may have records of both.
@@ -36,7 +36,7 @@ class Came(NamedTuple):
         """Whether the table's definition has not the column."""
         return self.file != _DEFINED
 
-    def retyped(self, datatype: str, *, nullable: bool) -> Came:
+    def retyped(self, datatype: str, *, nullable: bool) -> DiscoveredColumn:
         """Return it with the datatype that records were found to have."""
         known = (*self.before, self.datatype)
         if datatype == self.datatype:
@@ -52,7 +52,7 @@ class Came(NamedTuple):
         return dataclasses.replace(column, type=kind, nullable=column.nullable or self.nullable, any_type=is_any)
 
 
-Added = dict[str, dict[str, Came]]
+Added = dict[str, dict[str, DiscoveredColumn]]
 """By table and column."""
 
 
@@ -67,7 +67,9 @@ def read(state: str | Path) -> Added:
             for name, (datatype, file, line, before, nullable) in columns.items():
                 for one in (datatype, *before):
                     schema.described(one)
-                known.setdefault(table, {})[name] = Came(datatype, int(file), int(line), tuple(before), bool(nullable))
+                known.setdefault(table, {})[name] = DiscoveredColumn(
+                    datatype, int(file), int(line), tuple(before), bool(nullable)
+                )
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise EnvironmentFault(
             f"{path}: is damaged ({error!r}), and it records the columns that were added while the channel ran; "
@@ -86,10 +88,10 @@ def with_found(known: Added, found: ColumnsFound) -> Added:
         of_table = joint.setdefault(table, {})
         for name, (datatype, line, *was) in columns.items():
             if was:
-                before = of_table.get(name, Came(was[0], _DEFINED, 0, nullable=False))
+                before = of_table.get(name, DiscoveredColumn(was[0], _DEFINED, 0, nullable=False))
                 of_table[name] = before.retyped(datatype, nullable=was[1])
                 continue
-            before = of_table.get(name, Came(datatype, found.ordinal, line))
+            before = of_table.get(name, DiscoveredColumn(datatype, found.ordinal, line))
             file, first = min((before.file, before.line), (found.ordinal, line))
             of_table[name] = before._replace(file=file, line=first)
     return joint
@@ -109,7 +111,7 @@ def with_columns(table: Table, known: Added) -> Table:
     return dataclasses.replace(table, columns=(*own, *more))
 
 
-def _is_other(came: Came | None) -> bool:
+def _is_other(came: DiscoveredColumn | None) -> bool:
     """Return whether a column that a definition has is another one in records."""
     return came is not None and not came.is_added
 

@@ -15,6 +15,7 @@ from integrator.cli import main
 from integrator.sources.postgres import slot
 from integrator.sources.postgres.server import Server
 from tests.broker.test_postgres_capture import database  # noqa: F401 - a fixture
+from tests.broker.test_schema_history import server  # noqa: F401 - a fixture
 from tests.parts import kafka_io, postgres
 from tests.parts.daemon import ROOT
 
@@ -23,13 +24,6 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False)),
 ]
-
-
-@pytest.fixture(scope="module")
-def server():
-    """The package's, 18: what commands do is the same with all versions."""
-    with postgres.from_pypi() as found, postgres.cluster(found=found) as started:
-        yield started
 
 
 @pytest.fixture
@@ -92,7 +86,7 @@ def test_a_command_with_other_options_says_what_it_would_change(database, broker
     database.run("create table t(k int primary key); insert into t values (1)")
     words = ["run", "--from", database.address, "--to"]
     run(*words, "127.0.0.1:9", "--format", "avro", "--registry", "http://127.0.0.1:9", "--once", code=5)
-    assert "the channel is another one than before" in run(*words, broker.servers, "--format", "json", "--once")
+    assert "the channel differs from before" in run(*words, broker.servers, "--format", "json", "--once")
     said = run(*words, broker.servers, "--once", code=2)
     assert "- - {action: FileFormat" in said
     assert "in another format in the same topics" in said

@@ -99,3 +99,10 @@ def test_two_keys_have_one_text_never(topic, broker, integrate_once):
     path, sent = topic([(b"k\xff", b'"x"'), (b"a/8=", b'"y"')], how="key_encoding: bytes, ", more=KEY)
     integrate_once(path)
     assert [json.loads(one.value)["k"] for one in kafka_io.read_all(broker.servers, [sent])] == ["a/8=", "YS84PQ=="]
+
+
+def test_a_record_without_a_value_is_no_tombstone_where_a_key_may_be_declared(topic, integrate_once):
+    """The row of a table with other columns could be deleted by its key: that is not passed over."""
+    path, _ = topic([(b"7", None)], "text, other int")
+    with pytest.raises(DataError, match="has no key columns; have the producer write all key columns"):
+        integrate_once(path)

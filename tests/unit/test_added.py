@@ -180,8 +180,10 @@ def test_a_column_that_another_task_has_found_later_is_found_again_earlier(tmp_p
     recipe = replace(recipe, tables=(replace(table, added=(("n", 3, 7),)),))
     with pytest.raises(ColumnsFound, match=r"a.jsonl:2: table t: n is here before where it was found first") as raised:
         pure.fragments(recipe, first)
-    known = discovered_columns.with_found({"t": {"n": discovered_columns.Came("bigint", 3, 7)}}, raised.value)
-    assert known == {"t": {"n": discovered_columns.Came("bigint", 1, 2)}}
+    known = discovered_columns.with_found(
+        {"t": {"n": discovered_columns.DiscoveredColumn("bigint", 3, 7)}}, raised.value
+    )
+    assert known == {"t": {"n": discovered_columns.DiscoveredColumn("bigint", 1, 2)}}
 
 
 def test_null_alone_is_no_column_yet(tmp_path):
@@ -217,7 +219,7 @@ def test_a_column_is_null_before_it_came_and_missing_after_that(tmp_path):
 
 def test_an_added_column_that_is_absent_later_is_none():
     table = Table("t", "t", None, (Column("k", Integer(32), nullable=False),), ("k",))
-    assert discovered_columns.places(table, {"t": {"n": discovered_columns.Came("bigint", 2, 2)}}) == ()
+    assert discovered_columns.places(table, {"t": {"n": discovered_columns.DiscoveredColumn("bigint", 2, 2)}}) == ()
 
 
 def test_what_is_found_crosses_processes():

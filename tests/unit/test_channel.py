@@ -11,7 +11,7 @@ from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
 from integrator.channel.reader import Source
 from integrator.errors import ConfigurationError, Reason
-from integrator.tables.discovered_columns import Came
+from integrator.tables.discovered_columns import DiscoveredColumn
 from tests.conftest import ROOT
 from tests.parts.channels import SHOP_SQL
 
@@ -254,7 +254,7 @@ def test_a_plan_is_data_that_compares_and_can_be_kept(tmp_path):
     made = make(tmp_path)
     assert made == make(tmp_path)
     assert pickle.dumps(made)  # which a function in it would refuse
-    assert made == plan.replan(made, {}) != plan.replan(made, {"audit": {"more": Came("integer", 0, 1)}})
+    assert made == plan.replan(made, {}) != plan.replan(made, {"audit": {"more": DiscoveredColumn("integer", 0, 1)}})
 
 
 def test_what_actions_give_is_typed_and_has_its_place():

@@ -26,8 +26,8 @@ from integrator.errors import (
     DeliveryError,
     EnvironmentFault,
     IntegratorError,
+    as_integrator_error,
     from_wire,
-    ours,
     shown,
     to_wire_error,
 )
@@ -293,7 +293,7 @@ def test_a_message_names_the_program_as_it_was_called(called, name, tmp_path, mo
 
 
 def test_a_disk_that_is_full_is_for_its_operator():
-    error = ours(OSError(errno.ENOSPC, "No space left on device", "/state/spool/1"), "x")
+    error = as_integrator_error(OSError(errno.ENOSPC, "No space left on device", "/state/spool/1"), "x")
     assert isinstance(error, EnvironmentFault)
     assert str(error).startswith("/state/spool/1: No space left on device: the disk of the state")
-    assert isinstance(ours(OSError(errno.ENOENT, "no such file"), "x"), Defect)
+    assert isinstance(as_integrator_error(OSError(errno.ENOENT, "no such file"), "x"), Defect)

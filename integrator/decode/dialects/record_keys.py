@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import flat, mask
 from integrator.contracts.streams import Source
 from integrator.decode.contract import Reading
+from integrator.decode.encodings.encoded import VALUE
 from integrator.decode.fields import Qualified, Where, named
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.objects import Objects
@@ -51,8 +52,8 @@ def keys_of(deletes: Callable[[Document], Mask], expected: str) -> RecordKeys:
 def with_plain_keys(document: Document, reading: Reading, expected: str) -> Document:
     """Return a document in which each key is an object: one value has the name of the only key column.
 
-    Where the table has no key columns, the line is null: the record deletes no row that could be named. Raises
-    DataError for one value where the table has several.
+    Where the table has the column `value` alone, and no key, the line is null: no row can be deleted by its key. Raises
+    DataError for one value where another table has several key columns, or none.
     """
     objects = Objects.of_lines(document).find(SCHEMA, KEY)
     are_keys = keyed(objects)
@@ -80,7 +81,7 @@ def with_plain_keys(document: Document, reading: Reading, expected: str) -> Docu
 
 
 def _only_keys(objects: Objects, which: Mask, reading: Reading) -> pa.Array:
-    """Return how the object of each key of `which` begins, which is one value; null where its table has no key.
+    """Return how the object of each key of `which` begins, which is one value; null for a table of values alone.
 
     Raises DataError.
     """
@@ -96,12 +97,13 @@ def _only_keys(objects: Objects, which: Mask, reading: Reading) -> pa.Array:
             continue
         table, schema = divmod(pair, len(schemas.texts) + 1)
         own = Source(schemas.texts[schema - 1] if schema else None, tables.texts[table])
-        keys = [one.key for one in reading.catalogue.matching(own)]
-        if keys and not any(keys):
+        matching = reading.catalogue.matching(own)
+        keys = [one.key for one in matching]
+        if matching and all(not one.key and [column.name for column in one.columns] == [VALUE] for one in matching):
             openings.append(None)
             continue
         if len(keys) != 1 or len(keys[0]) != 1:
-            given = ", ".join(keys[0]) if len(keys) == 1 else "another meaning in several tables"
+            given = ", ".join(keys[0]) or "no key columns" if len(keys) == 1 else "another meaning in several tables"
             text = f"the key of the deleted row is one value, and table {own} has {given}; {_REMEDY}"
             raise PublicDataError(Fault(where.place(int(np.flatnonzero(of == place)[0])), text))
         openings.append("{" + json_text(keys[0][0]).decode() + ":")

@@ -79,7 +79,7 @@ class Relation:
 
     @property
     def defines(self) -> bool:
-        """Whether it says what its table is; else it names it, for a TRUNCATE."""
+        """Whether it has the table's columns; one without any only names the table of a TRUNCATE."""
         return bool(self.columns)
 
     def message(self) -> bytes:

@@ -148,12 +148,12 @@ class Conversion:
 
     def _key(self, values: Slices, part: int, row: int, table: Table) -> str:
         """Return the key of a row, for people."""
-        told = []
+        parts = []
         for place, column in enumerate(table.columns):
             if column.name in table.key:
                 text = self._text(values, self.layout.value_at(part, place, row))
-                told.append(f"{column.name} = {MASKED if column.masked else cut(text) if text else 'no value'}")
-        return ", ".join(told)
+                parts.append(f"{column.name} = {MASKED if column.masked else cut(text) if text else 'no value'}")
+        return ", ".join(parts)
 
     def _text(self, values: Slices, at: int) -> str:
         """Return a value as JSON; empty text where there is none."""

@@ -49,7 +49,7 @@ _FILTERED = (
 )
 _NATIVE_KEYS = "show global variables like 'innodb_native_foreign_keys'"
 _ENGINE = "InnoDB"
-_TRIES, _AGAIN_S = 20, 0.05
+_TRIES, _AGAIN_S = 5, 0.2
 """How often tables are listed again that a statement defines just then."""
 _HEXADECIMAL = frozenset(
     ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "geometry", "point", "linestring", "polygon",
@@ -144,15 +144,18 @@ def _listed(
     """
     database, tries = session.server.database, 0
     while True:
-        every = session.rows(_TABLES)
-        tables = [row for row in every if wanted(row[0], row[1], location, database, lower=lower)]
+        tables, others = list[tuple[Any, ...]](), list[str]()
+        for row in session.rows(_TABLES):
+            if wanted(row[0], row[1], location, database, lower=lower):
+                tables.append(row)
+            elif is_for(row[0], location, database, lower=lower):
+                others.append(f"{row[0]}.{row[1]}")
         columns = defaultdict[tuple[str, str], list[Sequence[str]]](list)
         for schema, name, *column in session.rows(_COLUMNS):
             columns[schema, name].append(column)
         whole = [row for row in tables if row[:2] in columns]
         if tries == _TRIES or (len(whole) == len(tables) and all(row[3] for row in whole)):
-            of_us = [row for row in every if row not in tables and is_for(row[0], location, database, lower=lower)]
-            return whole, columns, tuple(f"{row[0]}.{row[1]}" for row in of_us)
+            return whole, columns, tuple(others)
         tries += 1
         time.sleep(_AGAIN_S)
 
