@@ -14,7 +14,6 @@ from integrator.errors import ColumnsFound, DataError, Found, IntegratorError, S
 from integrator.plan import Plan, as_kept, learned, replan, sets_aside
 from integrator.run.state import aside
 from integrator.run.state.directory import State
-from integrator.sources.capture.held import is_of
 from integrator.tables import discovered_columns
 
 
@@ -67,14 +66,10 @@ def resumed(plan: Plan, state: State) -> Plan:
 
 
 def without_table(plan: Plan, state: State, table: str, reason: str) -> Plan | None:
-    """Return the plan by which a table of the source, SCHEMA.TABLE, is set aside; None where the channel stops then.
-
-    Raises IntegratorError.
-    """
-    name = next((one.name for one in plan.origin.definitions.tables if is_of(table, one.at_source)), None)
-    if name is None or name in plan.aside or not sets_aside(plan):
+    """Return the plan by which a table is set aside; None where the channel stops then. Raises IntegratorError."""
+    if table in plan.aside or not sets_aside(plan):
         return None
-    made = replan(plan, discovered_columns.read(state.path), {**plan.aside, name: reason})
+    made = replan(plan, discovered_columns.read(state.path), {**plan.aside, table: reason})
     return registered(dataclasses.replace(made, state=plan.state), state)
 
 

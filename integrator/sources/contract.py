@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+import xxhash
+
 from integrator.channel.problems import Report
 from integrator.channel.sources import SourceLocation
 from integrator.contracts.recipe import Recipe
@@ -94,6 +96,10 @@ class ServerLog:
     snapshot_tables_left: int | None = None
 
 
+HELD = "aside"
+"""Where in a channel's state directory changes of tables that are set aside are held."""
+
+
 @dataclass(frozen=True)
 class HeldTable:
     """A table whose changes are held. names: its SCHEMA.TABLE, and patterns of its partitions.
@@ -103,6 +109,14 @@ class HeldTable:
 
     names: tuple[str, ...]
     after: int
+
+    def directory(self, state: Path) -> Path:
+        """Return where its changes are held. Names may have characters that file names may not."""
+        return state / HELD / xxhash.xxh3_64_hexdigest(self.names[0].encode())
+
+    def held_bytes(self, state: Path) -> int:
+        """Return how much is held of it."""
+        return sum(path.stat().st_size for path in self.directory(state).glob("[0-9]*"))
 
 
 class Feed:
@@ -249,7 +263,7 @@ class Source(Protocol):
         """Keep what is known of its schemas in the channel's state directory."""
 
     def table_at(self, place: Place) -> str | None:
-        """Return the table of a database, SCHEMA.TABLE, that a record is of; None where that is not known."""
+        """Return the name of the captured table that a record is of; None where that is not known."""
 
     def server_log(self) -> ServerLog | None:
         """Return the log that a database keeps for the channel; None where there is none. Raises IntegratorError."""

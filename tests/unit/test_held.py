@@ -89,7 +89,7 @@ def changes(paths, *tables):
 
 
 def held_of(spool):
-    directory = held.directory_of(spool.path.parent, TABLE)
+    directory = TABLE.directory(spool.path.parent)
     for path in sealed_in(spool.path):
         held.hold(path, directory, TABLE.names)
     return directory
@@ -102,7 +102,7 @@ def test_what_is_held_has_the_changes_of_the_table_and_of_its_partitions_at_thei
     directory = held_of(spool)
     files = sorted(directory.glob("*.frames"))
     assert changes(files, "t", "t_p1", "u") == expected
-    assert held.size_of(spool.path.parent, TABLE) == sum(path.stat().st_size for path in files)
+    assert TABLE.held_bytes(spool.path.parent) == sum(path.stat().st_size for path in files)
 
 
 @pytest.mark.parametrize("at", range(1, 9))

@@ -15,7 +15,6 @@ from pathlib import Path
 from integrator import durable
 from integrator.errors import EnvironmentFault
 from integrator.names.numbers import size
-from integrator.sources.capture.held import size_of
 from integrator.sources.contract import HeldTable
 
 _FILE, _REQUEST = "aside.json", "resume-tables"
@@ -78,7 +77,7 @@ def move_back(state: Path, after: int) -> None:
 def texts(state: Path) -> Iterator[str]:
     """Yield which tables are set aside, since when, how much of their changes is held, and why: a line each."""
     for name, one in read(state).items():
-        held = size(size_of(state, one.held))
+        held = size(one.held.held_bytes(state))
         yield f"table {name} is set aside since {one.since}, {held} of its changes are held: {one.reason}"
 
 

@@ -17,19 +17,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import xxhash
-
 from integrator import durable
 from integrator.decode.encodings.pgoutput import Relation, frame, relations_of, split
 from integrator.decode.source_tables import OF_OTHERS
 from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, INSERT, RELATION, TRUNCATE, UPDATE
 from integrator.sources.capture.definitions import matches
 from integrator.sources.capture.frames import ROWS, Standing, end_of
-from integrator.sources.contract import HeldTable
+from integrator.sources.contract import HELD, HeldTable
 from integrator.sources.spool import number_of, sealed_in
 
-DIRECTORY = "aside"
-"""In a channel's state directory."""
 OTHERS = Relation(0, *OF_OTHERS, "n", ())
 """What rows of other tables are held as."""
 OTHER_ROW = struct.pack(">BIcH", INSERT, OTHERS.oid, b"N", 0)
@@ -38,19 +34,9 @@ _HANDED = "handed.json"
 _FILES = "[0-9]*.frames"
 
 
-def directory_of(state: Path, table: HeldTable) -> Path:
-    """Return where changes of a table are held. Names may have characters that file names may not."""
-    return state / DIRECTORY / xxhash.xxh3_64_hexdigest(table.names[0].encode())
-
-
 def is_of(name: str, names: Collection[str]) -> bool:
     """Return whether a relation, SCHEMA.TABLE, is a table of these names, or a partition of it."""
     return name in names or matches(name, tuple(names))
-
-
-def size_of(state: Path, table: HeldTable) -> int:
-    """Return how many bytes of a table are held."""
-    return sum(path.stat().st_size for path in directory_of(state, table).glob(_FILES))
 
 
 def hold(segment: Path, directory: Path, names: Collection[str]) -> None:
@@ -167,7 +153,7 @@ def hand_back(spool: Path, directory: Path) -> None:
 
 def finish(state: Path, spool: Path) -> None:
     """Come to the end of what a crash left half done, before anything is captured."""
-    for path in (state / DIRECTORY).glob(f"*/{_HANDED}"):
+    for path in (state / HELD).glob(f"*/{_HANDED}"):
         _finish(spool, path.parent)
 
 
@@ -190,8 +176,8 @@ def _finish(spool: Path, directory: Path) -> None:
 
 def forget(state: Path, tables: Collection[HeldTable]) -> int:
     """Remove what is held of all but these tables; return how many bytes of changes that were."""
-    known, size = {directory_of(state, one) for one in tables}, 0
-    for path in [one for one in (state / DIRECTORY).glob("*") if one not in known]:
+    known, size = {one.directory(state) for one in tables}, 0
+    for path in [one for one in (state / HELD).glob("*") if one not in known]:
         size += sum(one.stat().st_size for one in path.glob(_FILES))
         shutil.rmtree(path)
     return size

@@ -52,12 +52,12 @@ class CaptureFeed(Spooled):
         for number, name in new:
             for table in self._held:
                 if table.after < number and (segment := self.spool.path / name).exists():
-                    held.hold(segment, held.directory_of(self.spool.path.parent, table), table.names)
+                    held.hold(segment, table.directory(self.spool.path.parent), table.names)
         super().synced(last)
 
     def hand_back(self, table: HeldTable) -> None:
         """Have the changes that are held of a table be slices. Closed, and all slices are in synced cycles."""
-        held.hand_back(self.spool.path, held.directory_of(self.spool.path.parent, table))
+        held.hand_back(self.spool.path, table.directory(self.spool.path.parent))
 
     def catch_up(self, synced: int) -> None:
         """Capture what is committed now; `synced` is as of `start`. Raises IntegratorError."""
@@ -131,13 +131,13 @@ class CapturedSource:
         self.known.write(state)
 
     def table_at(self, place: Place) -> str | None:
-        """Return the table of a change in a segment, SCHEMA.TABLE; None for a place that has none."""
+        """Return the name of the table of a change in a segment; None for a place that has none."""
         if place.line < 1 or not Path(place.file).is_file():
             return None
-        for lines in FramesFile(place.file).raw_lines(np.array([place.line])):
-            change = json.loads(lines.rpartition(b"\n")[2])
-            return f"{change['schema']}.{change['table']}" if "table" in change else None
-        return None
+        [lines] = FramesFile(place.file).raw_lines(np.array([place.line]))
+        change = json.loads(lines.rpartition(b"\n")[2])
+        name = f"{change.get('schema')}.{change.get('table')}"
+        return next((one.name for one in self.tables() if held.is_of(name, one.at_source)), None)
 
     def notes(self) -> Iterator[str]:
         """Yield which tables are left out."""
