@@ -69,7 +69,7 @@ NO_ACCESS = """\
 """
 """Of a Kafka location in production, where nothing is known of its access."""
 PRODUCTION = """\
-# What is sent where. Every word is in docs/reference.md; docs/howto/production.md has a checklist beside it.
+# What is sent where. Every word is in docs/reference.md; docs/howto/production.md has how it is run.
 channel: {name}
 # Progress, on a disk that is kept and backed up. One process has it at a time.
 state: state
