@@ -131,9 +131,11 @@ class Unit:
         return self._log.read_text()[-4000:] if self._log.is_file() else ""
 
     def kill(self) -> None:
+        """End it by signal 9, if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            self._process = None
 
 
 class Tables:
@@ -217,12 +219,13 @@ def test_the_page_is_followed(server: postgres.Postgres, kafka: str, registry_se
     }
     begin = tmp_path / "integrator"
     begin.mkdir()
-    said, stopped, anew = "", False, False
+    said = ""
     with contextlib.ExitStack() as stack:
         shell, unit = Shell(begin), Unit()
         stack.callback(shell.close)
         stack.callback(unit.kill)
         tables = Tables(server, stack.enter_context(topic_rows.Tap(kafka, TOPICS.values())), registry_server)
+        machine = Machine(shell, unit, tables)
         for block in [one for one in pages.blocks() if one.page == PAGE]:
             text = block.text
             for shown, there in here.items():
@@ -231,28 +234,45 @@ def test_the_page_is_followed(server: postgres.Postgres, kafka: str, registry_se
                 server.psql(text, "shop")
             elif block.language == "sh":
                 said = shell.run(text)
-                anew = "forget" in text
+                machine.anew = "forget" in text
             elif block.language == "text":
                 assert [line for line in text.splitlines() if line not in said.splitlines()] == [], said
             else:
                 assert block.language == "console", f"{block}: not of a language that this test knows"
-                for line in text.splitlines():
-                    words = line.split()
-                    if words[0] != "systemctl":
-                        assert BY_HAND.match(line), f"{block}: {line}"
-                        continue
-                    assert words[-1] == "integrator@shop"
-                    stopped = words[1] == "stop"
-                    if stopped:
-                        tables.change()
-                        tables.check(unit.log())
-                    elif anew:
-                        tables.begin_anew()
-                    else:
-                        tables.change()  # while it does not run
-                    unit.do(words[1], shell.directory())
-                    if not stopped:
-                        tables.check(unit.log())
-        assert not stopped
+                machine.administer(text.splitlines())
         tables.check()
         assert {one.name for one in shell.directory().parent.iterdir()} == {"integrator", "elsewhere"}
+
+
+class Machine:
+    """What its administrator does, while others change the tables. anew: the state was removed."""
+
+    def __init__(self, shell: Shell, unit: Unit, tables: Tables) -> None:
+        self._shell, self._unit, self._tables, self.anew = shell, unit, tables, False
+
+    def administer(self, lines: list[str]) -> None:
+        """Do what lines of the page do to the unit, and check that consumers have the tables' rows after that."""
+        for line in lines:
+            program, what, *words = line.split()
+            if program != "systemctl":
+                assert BY_HAND.match(line), line
+                continue
+            assert words[-1] == "integrator@shop"
+            if what == "stop":
+                self._tables.change()
+                self._tables.check(self._unit.log())
+                self._unit.do(what, self._shell.directory())
+                continue
+            self._start()
+            if what == "enable":  # the process is lost, and systemd starts it again
+                self._tables.change()
+                self._unit.kill()
+                self._start()
+
+    def _start(self) -> None:
+        if self.anew:
+            self._tables.begin_anew()
+        else:
+            self._tables.change()  # while it does not run
+        self._unit.do("start", self._shell.directory())
+        self._tables.check(self._unit.log())
