@@ -211,8 +211,8 @@ class FirstRows:
         record.write(self._spool)
         self._intake.read -= {oid.to_bytes(4, "big") for oid in oids}
 
-    def _note_begun(self, table: Captured, lsn: int) -> int:
-        """Record that rows of a table may be there: a truncate is before those that are read next, if it is broken off.
+    def _begun(self, table: Captured, lsn: int) -> int:
+        """Note that rows of a table may be there: a truncate is before those that are read next, if it is broken off.
 
         Return which table it is of those that were read at this position: a quiet server's log has one for many rounds,
         and positions ascend.
@@ -220,22 +220,31 @@ class FirstRows:
         record = self.record
         record.sent = sorted({*record.sent, table.name})
         record.copied_at, record.copies = lsn, record.copies + 1 if record.copied_at == lsn else 1
-        record.write(self._spool)
         return record.copies
 
-    def copy(self, taken: Callable[[], None], seal: Callable[[], None]) -> None:
-        """Write the rows that are due, each table as a transaction.
+    def copy(self, is_due: Callable[[], bool], seal: Callable[[], None], rest: Callable[[], None]) -> None:
+        """Write the rows that are due, each table as a transaction; small tables are in one segment.
 
-        taken: is called after each piece of rows. seal: makes what was written durable.
+        is_due: returns whether what was written is to become durable; seal: makes it so; rest: waits, after that.
         """
         point = self._point
         if point is None:
             return
         lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
+        whole = list[Captured]()
+
+        def seal_rows() -> None:
+            self.write()  # before the rows are there
+            seal()
+            self.note_read(whole)
+            whole.clear()
+            rest()
+
+        seal()  # what the log had before: each relation is sealed in one version
         for left, table in zip(reversed(range(len(self._due))), self._due, strict=True):
             relation = table.relation
             is_anew = table.name in self.record.sent
-            self._intake.begin_rows(relation, lsn, micros, self._note_begun(table, lsn))
+            self._intake.begin_rows(relation, lsn, micros, self._begun(table, lsn))
             if is_anew:
                 self._intake.begin_anew(relation)
             progress = Progress(self._spool, self._log, table.name, point.estimate(table), left)
@@ -243,13 +252,16 @@ class FirstRows:
             def take(rows: bytes, many: int, relation: Relation = relation, progress: Progress = progress) -> None:
                 self._intake.take_rows(relation, rows)
                 progress.add(many)
-                taken()
+                if is_due():
+                    seal_rows()
 
             point.copy(table, take)
             self._intake.end_rows(point.lsn, micros)
-            seal()
-            self.note_read([table])
+            whole.append(table)
             progress.end()
+            if is_due():
+                seal_rows()
+        seal_rows()
         self.close()
 
     def close(self) -> None:

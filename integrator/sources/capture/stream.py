@@ -78,13 +78,14 @@ class SpoolingStream:
     def copy(self) -> None:
         """Write the rows that are due; their changes follow them."""
 
-        def taken() -> None:
-            if self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S:
-                self.seal()
-                self._wait_for_room()
-                self._alive()
+        def is_due() -> bool:
+            return self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S
 
-        self._first_rows.copy(taken, self.seal)
+        def rest() -> None:
+            self._wait_for_room()
+            self._alive()
+
+        self._first_rows.copy(is_due, self.seal, rest)
 
     def _wait_for_room(self) -> None:
         """Wait until less of the spool waits to be sent; what the server keeps meanwhile is in the log."""
