@@ -121,7 +121,7 @@ class PostgresLocation(DatabaseLocation):
 class BinlogLocation(DatabaseLocation):
     """A server whose changes are captured from its binary log. class_: which product it is."""
 
-    class_: Literal["mysql", "mariadb"] = Field(alias="class")
+    class_: Literal["mysql", "mariadb"] = Field(alias="class", description="Which product it is.")
     address: str = Field(
         repr=False,
         description="The server: mysql://user@host:3306 or mariadb://…, or …/shop for the tables of one database; "

@@ -31,59 +31,56 @@ class ColumnProperties(InContext):
     Name: str | None = parameter(None, "The column's name in the channel.", example="price")
     DatatypeMatch: str | None = parameter(
         None,
-        "Instead of Name: all columns of a datatype, with conditions on prec, scale, bytelen, charlen, encoding and "
-        "null.",
+        "Instead of Name: all columns of a datatype, with conditions on prec, scale, bytelen, "
+        "charlen, encoding and null. Name wins over it.",
         example="\"varchar[bytelen>200 && null='true']\"",
-        differs="bytelen is four bytes for each character of a text whose length is known; encoding is UTF-8 for text. "
-        "An action with Name wins over one with DatatypeMatch.",
+        differs="bytelen is four bytes a character of a text of known length; encoding is UTF-8 for text.",
     )
     BaseName: str | None = parameter(
         None,
-        "At the Kafka location: the column's name in the messages. At the source: its name in the records.",
+        "At Kafka: the column's name in the messages. At the source: its name in the records.",
         example="CUST_ID",
-        differs="To change the source, name its location or group: * means the messages.",
     )
     Extra: bool = parameter(
         False, "A column that only the messages have; it needs Datatype or SoftDelete.", example="true"
     )
     Absent: bool = parameter(
         False,
-        "At the Kafka location: the column is not in the messages. At the source: the records do not have it, and it "
-        "is made by CaptureExpression, or null.",
+        "At Kafka: the column is not in the messages. At the source: the records lack it; "
+        "CaptureExpression makes it, or it is null.",
         example="true",
-        differs="To change the source, name its location or group: * means the messages.",
     )
     CaptureExpression: str | None = parameter(
         None,
-        "The column's value for all later steps: a template over the record, or SQL (sql: …). It is missing if a "
-        "column that the expression uses is missing.",
+        "The column's value for all later steps: a template over the record, or SQL (sql: …). It is "
+        "missing if a column that it uses is missing.",
         example='"sql: lower(email)"',
-        differs="Evaluated by the integrator, because change files have no SQL: HVR's type INLINE.",
+        differs="The integrator evaluates it (HVR's type INLINE).",
     )
     CaptureExpressionType: Literal["INLINE"] | None = parameter(
         None,
         "How CaptureExpression is evaluated.",
         example="INLINE",
-        differs="SQL_PER_CYCLE, SQL_PER_ROW and SQL_WHERE_ROW ask the source database, and there is none.",
+        differs="HVR's other types ask the source database.",
     )
     IntegrateExpression: str | None = parameter(
         None,
-        "The value in the messages: a template over substitutions, or SQL over the row (sql: …). Keys, headers and "
-        "other columns' expressions still see what was captured: CaptureExpression changes that for all.",
+        "The value in the messages: a template over substitutions, or SQL over the row (sql: …). "
+        "Keys, headers and other columns' expressions still see what was captured.",
         example='"{hvr_op}"',
-        differs="SQL is an extension, evaluated column-wise; HVR leaves SQL to target databases.",
+        differs="SQL is an extension.",
     )
     ExpressionScope: str | None = parameter(
         None,
-        "The operations for whose rows IntegrateExpression is evaluated, with commas between; others have the column's "
-        "own value, or none: DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE_KEY, UPDATE_BEFORE_NONKEY, TRUNCATE.",
+        "The operations for whose rows IntegrateExpression is evaluated, with commas between: DELETE,"
+        " INSERT, UPDATE_AFTER, UPDATE_BEFORE_KEY, UPDATE_BEFORE_NONKEY, TRUNCATE. Others have the "
+        "column's own value, or none.",
         example='"INSERT,UPDATE_AFTER"',
-        differs="HVR applies it only for Burst, so never on Kafka. Here it has an effect only with "
-        "Expression_Scopes: APPLY at the Kafka location; otherwise `plan` shows it as without effect.",
+        differs="It has an effect only with Expression_Scopes: APPLY at the Kafka location; in HVR only for Burst.",
     )
     TrimDatatype: Annotated[int, Field(ge=1), Counted("bytes")] | None = parameter(
         None,
-        "Text and bytes are truncated to this many bytes, never inside a character. The log counts how often.",
+        "Text and bytes are cut after this many bytes, never inside a character; the log counts how often.",
         example="100000",
     )
     Key: bool = parameter(False, "The column belongs to the replication key.", example="true")
@@ -92,17 +89,15 @@ class ColumnProperties(InContext):
     )
     DistributionKey: bool = parameter(False, "The column belongs to the key that is hashed for Kafka.", example="true")
     SoftDelete: bool = parameter(
-        False, "An Extra column: 1 where the row was deleted in the source, else 0; deletes are sent.", example="true"
+        False, "An Extra column: 1 where the row was deleted in the source, else 0. Deletes are sent.", example="true"
     )
     TimeKey: bool = parameter(
         False, "Every change is sent as a row of its own, before images and truncates too.", example="true"
     )
     IgnoreDuringCompare: bool = parameter(
         False,
-        "Compare and row-wise refresh ignore the column.",
+        "Accepted, without effect: with Kafka as the target nothing is compared.",
         example="true",
-        differs="Accepted, but without effect: neither is possible with Kafka as the target, and HVR has no effect "
-        "there either.",
     )
     Datatype: str | None = parameter(None, "Its datatype in the messages.", example="varchar")
     Length: Size | None = parameter(
