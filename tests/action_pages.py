@@ -27,7 +27,7 @@ A column that an action names must be in all tables of its scope. With a table g
 and the action is for the tables that have it: `{action: ColumnProperties, table: "*", Name: email, Absent: true}` sends no e-mail
 address of any table.
 
-Capture and Integrate without parameters, which every channel of HVR has, are accepted and have no effect. What HVR has and is not here is
+A parameter that is true or false is false by default. Capture and Integrate without parameters, which every channel of HVR has, are accepted and have no effect. What HVR has and is not here is
 among [the names of other products](../reference.md#names-of-other-products).
 """
 
@@ -47,7 +47,7 @@ def page(name: str) -> str:
     link = re.search(r"https://\S+?(?=\))", (inside.__doc__ if inside else "") or "")
     head = (
         f"# {name}\n\n{made['description']} It holds [where its scope says](README.md#where-it-holds), at Kafka unless a "
-        f"parameter names another place. [HVR's page]({link[0] if link else ''}). {MADE}\n\n"
+        f"parameter names another place. [HVR's page]({link[0] if link else ''}).\n\n"
     )
     example = f"```yaml\nactions:\n{_indented(kind.EXAMPLE)}```\n\n"
     names = [parameter for parameter in made["properties"] if parameter not in ("action", "group", "table", "Context")]
@@ -63,7 +63,9 @@ def _indented(text: str) -> str:
 
 def _parameter(kind: type[Scoped], name: str, item: dict[str, Any], required: list[str]) -> str:
     default = default_of(name, item, required)
-    facts = [type_of(item), default if default in ("", "required") else f"default {default}", _place(kind, name)]
+    is_usual = default in ("", "required", "`false`")
+    facts = [type_of(item), default if default == "required" else "" if is_usual else f"default {default}"]
+    facts.append(_place(kind, name))
     differs = item.get("differs", "")
     if differs == "extension":
         facts, differs = [*facts, "an extension"], ""

@@ -27,11 +27,10 @@ class Capture(Scoped):
     )
     AugmentIncomplete: Literal["NONE", "LOB", "ALL"] = parameter(
         "NONE",
-        "A value missing in an after image is taken from its before image; what both lack stays "
-        "missing. LOB: in tables that have a column of bytes or of text without length. ALL: in all "
-        "tables. The wal2json dialect always does it.",
+        "A value missing in an after image is taken from its before image. LOB: in tables that have a"
+        " column of bytes or of text without length. ALL: in all tables. The wal2json dialect always "
+        "does it.",
         example="ALL",
-        differs="HVR reads the value from the database.",
     )
     Coalesce: bool = parameter(
         False,
@@ -42,14 +41,13 @@ class Capture(Scoped):
     )
     IgnoreCondition: str | None = parameter(
         None,
-        "A condition in SQL over the row alone, without subqueries, with {column}, {hvr_cap_user}, "
-        "{hvr_var_NAME} in it: changes for which it is true are not sent. It converts no update, and "
-        "ignores no truncate. Of an update the after image counts, in which a missing value is the "
-        "before image's. A change for which it is unknown is sent. It holds in a refresh, too.",
+        "As Restrict CaptureCondition, but changes for which it is true are not sent, and no update "
+        "is converted. Of an update the after image counts, completed from the before image. A change"
+        " for which it is unknown is sent. Truncates are sent. It holds in a refresh, too.",
         example="\"{status} = 'draft'\"",
     )
     IgnoreUpdateCondition: str | None = parameter(
         None,
-        "As IgnoreCondition, for updates alone, whether they change the key or not.",
+        "As IgnoreCondition, for updates alone.",
         example="\"{hvr_cap_user} = 'batch'\"",
     )

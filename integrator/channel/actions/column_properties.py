@@ -31,10 +31,9 @@ class ColumnProperties(InContext):
     Name: str | None = parameter(None, "The column's name in the channel.", example="price")
     DatatypeMatch: str | None = parameter(
         None,
-        "Instead of Name: all columns of a datatype, with conditions on prec, scale, bytelen, "
-        "charlen, encoding and null. Name wins over it.",
+        "Instead of Name: all columns of a datatype, with conditions on prec, scale, bytelen (four "
+        "bytes a character of text), charlen, encoding and null. Name wins over it.",
         example="\"varchar[bytelen>200 && null='true']\"",
-        differs="bytelen is four bytes a character of a text of known length; encoding is UTF-8 for text.",
     )
     BaseName: str | None = parameter(
         None,
@@ -55,32 +54,29 @@ class ColumnProperties(InContext):
         "The column's value for all later steps: a template over the record, or SQL (sql: …). It is "
         "missing if a column that it uses is missing.",
         example='"sql: lower(email)"',
-        differs="The integrator evaluates it (HVR's type INLINE).",
     )
     CaptureExpressionType: Literal["INLINE"] | None = parameter(
         None,
-        "How CaptureExpression is evaluated.",
+        "How CaptureExpression is evaluated: by the integrator. HVR's other types ask the source database.",
         example="INLINE",
-        differs="HVR's other types ask the source database.",
     )
     IntegrateExpression: str | None = parameter(
         None,
-        "The value in the messages: a template over substitutions, or SQL over the row (sql: …). "
-        "Keys, headers and other columns' expressions still see what was captured.",
+        "The value in the messages: a template over substitutions, or SQL (an extension). Keys, "
+        "headers and other expressions still see what was captured.",
         example='"{hvr_op}"',
-        differs="SQL is an extension.",
     )
     ExpressionScope: str | None = parameter(
         None,
-        "The operations for whose rows IntegrateExpression is evaluated, with commas between: DELETE,"
-        " INSERT, UPDATE_AFTER, UPDATE_BEFORE_KEY, UPDATE_BEFORE_NONKEY, TRUNCATE. Others have the "
-        "column's own value, or none.",
+        "With Expression_Scopes: APPLY at the Kafka location: the operations for whose rows "
+        "IntegrateExpression is evaluated, with commas between: DELETE, INSERT, UPDATE_AFTER, "
+        "UPDATE_BEFORE_KEY, UPDATE_BEFORE_NONKEY, TRUNCATE. Others have the column's own value, or "
+        "none.",
         example='"INSERT,UPDATE_AFTER"',
-        differs="It has an effect only with Expression_Scopes: APPLY at the Kafka location; in HVR only for Burst.",
     )
     TrimDatatype: Annotated[int, Field(ge=1), Counted("bytes")] | None = parameter(
         None,
-        "Text and bytes are cut after this many bytes, never inside a character; the log counts how often.",
+        "Text and bytes are cut to this many bytes, never inside a character, and counted in the log.",
         example="100000",
     )
     Key: bool = parameter(False, "The column belongs to the replication key.", example="true")
@@ -107,7 +103,7 @@ class ColumnProperties(InContext):
         None, "Digits of a number or of a second; may be computed from prec.", example='"prec+5"'
     )
     Scale: Size | None = parameter(None, "Digits after the point; may be computed from scale.", example='"scale*2"')
-    Nullable: bool | None = parameter(None, "Whether null is allowed.", example="false")
+    Nullable: bool | None = parameter(None, "Whether null is allowed; by default as in the table.", example="false")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

@@ -28,9 +28,8 @@ class Environment(Scoped):
         "HVR_KAFKA_MSG_MAX_BYTES: the largest message in bytes, keys, headers and overhead counted; "
         "1,000,000 by default, 4,096 at least. HVR_KAFKA_MSG_DELIVERY_TIMEOUT: seconds until a "
         "message counts as failed; 300. HVR_KAFKA_PROPERTY: librdkafka's k=v;k=v; those of a source "
-        "of topics, where `group` names it. HVR_KAFKA_RATE_LIMIT: messages a second, of all tasks "
-        "together.",
+        "of topics, where `group` names it. HVR_KAFKA_RATE_LIMIT: messages a second, from 1, of all "
+        "tasks together.",
         example="HVR_KAFKA_RATE_LIMIT",
-        differs="HVR_KAFKA_BROKER_VERSION is not there. HVR_KAFKA_RATE_LIMIT may be any number from 1.",
     )
     Value: str = parameter(..., "Its value, as text.", example='"1000"')

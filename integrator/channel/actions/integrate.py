@@ -35,7 +35,6 @@ class Integrate(InContext):
         None,
         "Bytes of change files, as they are, in one cycle; 256 MiB by default, 0: no limit. A file is never split.",
         example="10000000",
-        differs="HVR's default is 10,000,000 compressed bytes.",
     )
     Delay: Annotated[int, Field(ge=0), Counted("seconds")] | None = parameter(
         None,
@@ -55,15 +54,13 @@ class Integrate(InContext):
     )
     MessageKeySerializer: Serializer | None = parameter(
         None,
-        "How the key is written (docs/messages.md).",
+        "How the key is written; which are extensions, docs/messages.md has.",
         example="KAFKA_AVRO_SCHEMA",
-        differs="Extensions: KAFKA_PROTOBUF_SCHEMA, CONNECT…, JSON_ROW, …_COLUMN, NONE.",
     )
     MessageHeaders: str | None = parameter(
         None,
-        "Headers of each message: name=template;name=template. A bundle has those of its last row.",
+        "Headers of each message, in all formats: name=template;name=template. A bundle has those of its last row.",
         example='"tx={hvr_tx_seq};op={hvr_op}"',
-        differs="They are in all formats, not only with a registry.",
     )
     MessageHeaderSerializer: HeaderSerializer | None = parameter(
         None,
@@ -98,7 +95,6 @@ class Integrate(InContext):
         "A delete is followed by a message without value; so is an update of the key, for the old "
         "key. It follows the deleted row, if that is sent.",
         example="true",
-        differs="All formats have them.",
     )
     KeySubjectStrategy: SubjectStrategy | None = parameter(
         None, "The subject of key schemas.", example="TopicNameStrategy"
@@ -108,7 +104,6 @@ class Integrate(InContext):
         "The subject of value schemas. TopicNameSuffixStrategy, the default: TOPIC-TABLE-value if"
         " the topic's name does not hold the table's, else TOPIC-value.",
         example="TopicNameStrategy",
-        differs="HVR does not document its form of it.",
     )
     KeyRecordName: Annotated[str, Field(min_length=1)] | None = parameter(
         None,

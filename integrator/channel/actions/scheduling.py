@@ -30,8 +30,7 @@ class Scheduling(Scoped):
     )
     LatencySLA: Annotated[int, Field(ge=1), Counted("seconds")] | None = parameter(
         None,
-        "The longest accepted time from commit to acknowledgement, in seconds; a cycle above it is "
-        "logged as a warning.",
+        "The longest accepted time from commit to acknowledgement, in seconds; a cycle above it is a "
+        "warning in the log.",
         example="60",
-        differs="TimeContext is not there.",
     )

@@ -41,7 +41,6 @@ class TableProperties(InContext):
         "At Kafka: the value of {hvr_schema}; by default the schema of the table's definition. At the"
         " source: the table's schema in the records.",
         example="SALES",
-        differs="Without it HVR has no schema.",
     )
     Partitions: str | None = parameter(
         None,
@@ -57,7 +56,6 @@ class TableProperties(InContext):
         "NO",
         "YES: timestamps without zone lose their time. MIDNIGHT: written as text, they lose it if it is 00:00:00.",
         example="MIDNIGHT",
-        differs="It is for all timestamps without zone, not for the date of Oracle and SQL Server.",
     )
     CharacterMapping: str | None = parameter(
         None,
@@ -71,9 +69,8 @@ class TableProperties(InContext):
     )
     MissingRepresentationString: str | None = parameter(
         None,
-        "What is sent for a missing text. Null is not missing, and stays null.",
+        "What is sent for a missing text; null stays null. Each of the three is for its own kind of values.",
         example='"?"',
-        differs="Where only one of the three is set, values of other kinds stay missing; HVR invents some.",
     )
     MissingRepresentationNumeric: str | None = parameter(
         None,
@@ -93,11 +90,11 @@ class TableProperties(InContext):
     )
     CoerceErrorPolicy: Literal["FATAL", "SILENT", "WARNING", "WARNING_FILE"] = parameter(
         "FATAL",
-        "What becomes of a value that does not fit its type in the messages. FATAL: the cycle fails. "
-        "SILENT: it is coerced. WARNING: that is counted in the log. WARNING_FILE: it is also written"
-        " to coerced.jsonl beside the channel's state, with the key, up to 1,000 of a change file.",
+        "What becomes of a value that does not fit its type in the messages, numbers too. FATAL: the "
+        "cycle fails. SILENT: it is coerced. WARNING: that is counted in the log. WARNING_FILE: it is"
+        " also written to coerced.jsonl beside the channel's state, with the key, up to 1,000 of a "
+        "change file.",
         example="WARNING",
-        differs="The file is JSON lines. FATAL is fatal for numbers too, which HVR rounds.",
     )
     CoerceErrorType: str | None = parameter(
         None,
