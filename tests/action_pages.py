@@ -70,7 +70,8 @@ def _parameter(kind: type[Scoped], name: str, item: dict[str, Any], required: li
     if differs == "extension":
         facts, differs = [*facts, "an extension"], ""
     otherwise = f" Differs from HVR: {differs}" if differs else ""
-    written = f"`{name}: {item['example']}`: {'; '.join(filter(None, facts))}."
+    shown = f" `{name}: {item['example']}`" if "text" in type_of(item).split(" or ") else ""
+    written = f"*{'; '.join(filter(None, facts))}*{shown}"
     described = re.sub(r"docs/(\w+)\.md", r"[\1](../\1.md)", item["description"])
     return f"## {name}\n\n{described}{otherwise}\n\n{written}\n"
 

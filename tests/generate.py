@@ -258,14 +258,12 @@ def types() -> str:
 
 
 NOTES = """
-* The `decimal` is decimal(10,2). In Connect JSON it is base64 of the unscaled value, and its schema has the scale and
-  `connect.decimal.precision`. `Json_Decimals: NUMERIC` or `TEXT` writes digits. `bigint unsigned` is decimal(20,0).
-* Other texts (`char`, `text`, `inet`, `enum`, `numeric` without a precision) are as `varchar`.
-* Connect's `Decimal`, `Date`, `Time` and `Timestamp` are in `org.apache.kafka.connect.data`. Connect has none finer than a millisecond: `Micro…`
-  and `Nano…` (years 1678 to 2261) are Debezium's names, `io.debezium.time.…`; to other readers they are int64. `Json_Times: CONNECT` always
-  sends milliseconds, and refuses a value that has more; `Json_Times: DEBEZIUM` names all times, uuid, json and enum as Debezium does.
-* Digits 0 to 3 of a time are as (3), 4 to 6 as (6), 7 to 9 as (9). A timestamp without zone counts as if it were UTC.
-* NaN and infinities are refused in JSON; minus zero is `-0.0`. `Datatype: varchar` sends such numbers as text, `Datatype: text` an array or a
+* The `decimal` is decimal(10,2): in Connect JSON base64 of the unscaled value, with scale and precision in the schema; `Json_Decimals` writes
+  digits. `bigint unsigned` is decimal(20,0). Other texts (`char`, `text`, `inet`, `enum`, `numeric` without a precision) are as `varchar`.
+* `Micro…` and `Nano…` (years 1678 to 2261) are Debezium's names, `io.debezium.time.…`, for what Connect does not have; other readers see
+  int64. `Json_Times: CONNECT` always sends milliseconds, and refuses a value that has more; `Json_Times: DEBEZIUM` names all times, uuid, json
+  and enum as Debezium does. Digits 0 to 3 are as (3), 4 to 6 as (6), 7 to 9 as (9). A timestamp without zone counts as UTC.
+* JSON refuses NaN and infinities, and has minus zero as `-0.0`. `Datatype: varchar` sends such numbers as text, `Datatype: text` an array or a
   struct as its JSON.
 """
 

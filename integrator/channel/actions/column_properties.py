@@ -16,14 +16,14 @@ class ColumnProperties(InContext):
     """Properties of the columns that have a name, or a datatype that matches."""
 
     EXAMPLE: ClassVar[str] = """\
-# every change with its operation and its place in the order of changes; deletes are sent too
+# every change with its operation and position, deletes too
 - {action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{hvr_op}"}
 - {action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
    IntegrateExpression: "{hvr_integ_seq}"}
-# what must not leave, and what may leave masked
+# left out, and masked
 - {action: ColumnProperties, table: customers, Name: address, Absent: true}
 - {action: ColumnProperties, table: customers, Name: email, CaptureExpression: "sql: encode(sha256(email), 'hex')"}
-# long texts are cut before they make a message too large
+# long texts are cut
 - {action: ColumnProperties, group: SOURCE, DatatypeMatch: text, TrimDatatype: 100000}
 """
 

@@ -18,13 +18,10 @@ class TableProperties(InContext):
     """Properties of a table."""
 
     EXAMPLE: ClassVar[str] = """\
-# {hvr_schema} and {hvr_tbl_base_name} in topics and expressions
 - {action: TableProperties, table: orders, Schema: SALES, BaseName: ORDERS}
-# all columns of the primary key are hashed for the message key
+# all of the key is hashed
 - {action: TableProperties, DistributionKeyLimit: 0}
-# texts that are too long for their type are cut, and written down
 - {action: TableProperties, CoerceErrorPolicy: WARNING_FILE, CoerceErrorType: STRING_TRUNCATION}
-# a table of the channel that is not sent
 - {action: TableProperties, table: audit, Absent: true}
 """
 
