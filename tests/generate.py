@@ -1,4 +1,4 @@
-"""What is made for the docs: the channel's JSON Schema, the reference, types, a page for each action, graphs of figures.
+"""What is made for the docs: the channel's JSON Schema, the reference, a page for each action, graphs of figures.
 
 python -m tests.generate        (make docs); tests/unit/test_generated.py checks that they are current
 """
@@ -42,7 +42,6 @@ from tests.action_pages import default_of, type_of
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "schemas" / "channel.schema.json"
 REFERENCE = ROOT / "docs" / "reference.md"
-TYPES = ROOT / "docs" / "types.md"
 
 
 def json_schema() -> str:
@@ -87,7 +86,7 @@ def reference() -> str:
         _model("Schema_Registry", locations.RegistryUse),
         _model("Create_Topics", created_topics.TopicCreation),
         _model("Entry of Create_Topics as a list", created_topics.TopicRule),
-        f"## Datatypes\n\n{', '.join(f'`{name}`' for name in schema.DATATYPES)}.\n",
+        datatypes(),
         substitutions(),
         _table(
             "Replication styles",
@@ -141,7 +140,7 @@ def names_of_others() -> str:
     """The one table of other products' names, by what they name and whose they are; those with one answer in a row."""
     head = (
         "## Names of other products\n\n`check` answers these names with ours. They count with `_`, `-` or capitals in "
-        "the place of `.` too. A property with ✓ may be set in HVR_KAFKA_PROPERTY.\n"
+        "the place of `.` too. Keys without a place are the Kafka location's. ✓: may be set in HVR_KAFKA_PROPERTY.\n"
     )
     parts = []
     for kind in sorted({one.kind for one in NAMES}):
@@ -171,7 +170,9 @@ def metrics() -> str:
 
 
 def _here(ours: str) -> str:
-    return "HVR_KAFKA_PROPERTY of Environment" if ours.endswith(IN_PROPERTY) else ours
+    if ours.endswith(IN_PROPERTY):
+        return "HVR_KAFKA_PROPERTY of Environment"
+    return ours.removeprefix("use ").removesuffix(" of the Kafka location")
 
 
 def _add_words(definition: dict[str, Any]) -> None:
@@ -186,7 +187,7 @@ def _model(title: str, kind: type[base.Model], *shared: tuple[str, type[base.Mod
     known = [_schema_of(one)["properties"] for _, one in shared]
     required = made.get("required", [])
     rows = [
-        [f"`{name}`", type_of(item), default_of(name, item, required), _escape(item.get("description", ""))]
+        [f"`{name}`", type_of(item), default_of(name, item, required), _escape(_linked(item.get("description", "")))]
         for name, item in made["properties"].items()
         if not any(keys.get(name) == item for keys in known)
     ]
@@ -210,6 +211,11 @@ def _table(title: str, head: list[str], rows: list[list[str]]) -> str:
 def _grid(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _linked(text: str) -> str:
+    """A description with links to the pages that it names."""
+    return re.sub(r"docs/([\w/]+)\.md", r"[\1](\1.md)", text)
 
 
 def _escape(text: str) -> str:
@@ -241,19 +247,18 @@ SAMPLES: list[tuple[str, Any]] = [
 ]
 
 
-def types() -> str:
-    """A page with what every format writes of every datatype, by the formats themselves."""
+def datatypes() -> str:
+    """The datatypes, and what every format writes of each, by the formats themselves."""
     rows = []
     for name, value in SAMPLES:
         base, _, digits = name.rstrip(")").partition("(")
         kind = schema.datatype(base, 20, int(digits) if digits else 10, 2)
         rows.append([f"`{name}`", *(f"`{_escape(text)}`" for text in _said(kind, value))])
     head = ["datatype", "Connect type", "Connect JSON", "JSON", "Avro type", "Protobuf type", "CSV"]
+    words = ", ".join(f"`{name}`" for name in schema.DATATYPES)
     return (
-        "# What each format writes of each datatype\n\nMade from the formats by `make docs`. JSON Schema and its messages are as "
-        "Connect JSON, with decimals as numbers; XML is as CSV, with bytes in hex. Arrays and structs nest.\n\n"
-        + _grid(head, rows)
-        + NOTES
+        f"## Datatypes\n\n{words}. What formats write of them (JSON Schema's messages are as Connect JSON, with decimals as "
+        f"numbers; XML is as CSV, with bytes in hex; arrays and structs nest):\n\n{_grid(head, rows)}{NOTES}"
     )
 
 
@@ -292,7 +297,7 @@ def _said(kind: schema.Type, value: Any) -> list[str]:
     return [connect, *plain, avro, field[1] if field else "", text("CSV", numeric)]
 
 
-PAGES = {SCHEMA: json_schema, REFERENCE: reference, TYPES: types, **action_pages.PAGES, **graphs.PAGES}
+PAGES = {SCHEMA: json_schema, REFERENCE: reference, **action_pages.PAGES, **graphs.PAGES}
 
 if __name__ == "__main__":
     for path, make in PAGES.items():

@@ -37,9 +37,8 @@ class Errors(Model):
     )
     tables: Literal["stop", "set_aside"] = Field(
         "stop",
-        description="What becomes of a captured table that cannot be sent, for a registry refuses its schema, or its "
-        "names or types go into no message. stop: the channel stops. set_aside: the others go on. It is tried again at "
-        "each start, and by `resume --table`; then its rows are read again, after a truncate.",
+        description="What becomes of a captured table that cannot be sent (docs/sources/postgres.md). stop: the "
+        "channel stops. set_aside: the others go on.",
     )
     topic: TopicName | None = Field(
         None,
@@ -63,8 +62,8 @@ class Errors(Model):
     log_messages: bool = Field(
         False,
         alias="log.include.messages",
-        description="Whether that event has the reason, which may contain values of the record, also of masked "
-        "columns. Without it, values of masked columns are in no error and no log.",
+        description="Whether that event has the reason, which may contain values, also of masked columns. Without"
+        " it, those are in no error and no log.",
     )
     retry_ms: Annotated[int, Field(ge=-1), Counted("milliseconds")] | None = Field(
         None,
