@@ -16,19 +16,20 @@ from integrator.channel.base import Scoped
 DOCS = Path(__file__).parent.parent / "docs" / "actions"
 MADE = "Made by `make docs`."
 SCOPE = """\
+A parameter without another type is `true` or `false`, and `false` by default.
+
 ## Where it holds
 
-`group` is a location group, a location, or `*`; `table` is a table, a table group, or `*`; `*` is the default of both. Where several
-actions set a parameter, the most specific wins: a table before a table group before `*`, then a location before a location
-group before `*`. Two equally specific ones that disagree are an error. (HVR does not document which wins.) With `group: "*"`, `BaseName`, `Schema`
-and `Absent` mean the messages: to change the source, name its location or group.
+`group` is a location group, a location, or `*`; `table` is a table, a table group, or `*`; the default is `*`. Of several actions
+that set a parameter, the most specific wins: a table before a table group before `*`, then a location before a location group before
+`*`. Two equally specific ones that disagree are an error. With `group: "*"`, `BaseName`, `Schema` and `Absent` mean the messages: to
+change the source, name its location or group.
 
-A column that an action names must be in all tables of its scope. With a table group, or `table: "*"` written out, it need be in one of them,
-and the action is for the tables that have it: `{action: ColumnProperties, table: "*", Name: email, Absent: true}` sends no e-mail
-address of any table.
+A column that an action names must be in all tables of its scope; with a table group, or `table: "*"` written out, in one of them:
+`{action: ColumnProperties, table: "*", Name: email, Absent: true}` sends no e-mail address of any table.
 
-A parameter that is true or false is false by default. Capture and Integrate without parameters, which every channel of HVR has, are accepted and have no effect. What HVR has and is not here is
-among [the names of other products](../reference.md#names-of-other-products).
+Capture and Integrate without parameters are accepted, as every channel of HVR has them. What HVR has and is not here is among [the names of
+other products](../reference.md#names-of-other-products).
 """
 
 
@@ -71,9 +72,10 @@ def _parameter(kind: type[Scoped], name: str, item: dict[str, Any], required: li
         facts, differs = [*facts, "an extension"], ""
     otherwise = f" Differs from HVR: {differs}" if differs else ""
     shown = f" `{name}: {item['example']}`" if "text" in type_of(item).split(" or ") else ""
-    written = f"*{'; '.join(filter(None, facts))}*{shown}"
+    told = "; ".join(fact for fact in facts if fact not in ("", "true or false"))
+    written = f"\n*{told}*{shown}\n" if told else ""
     described = re.sub(r"docs/(\w+)\.md", r"[\1](../\1.md)", item["description"])
-    return f"## {name}\n\n{described}{otherwise}\n\n{written}\n"
+    return f"## {name}\n\n{described}{otherwise}\n{written}"
 
 
 def _place(kind: type[Scoped], name: str) -> str:
