@@ -140,7 +140,8 @@ def names_of_others() -> str:
     """The one table of other products' names, by what they name and whose they are; those with one answer in a row."""
     head = (
         "## Names of other products\n\n`check` answers these names with ours. They count with `_`, `-` or capitals in "
-        "the place of `.` too. Keys without a place are the Kafka location's. ✓: may be set in HVR_KAFKA_PROPERTY.\n"
+        "the place of `.` too. Keys without a place are the Kafka location's; "
+        "of a source key, the source's. ✓: may be set in HVR_KAFKA_PROPERTY.\n"
     )
     parts = []
     for kind in sorted({one.kind for one in NAMES}):
