@@ -17,7 +17,6 @@ class ColumnProperties(InContext):
 
     EXAMPLE: ClassVar[str] = """\
 # every change, with its operation and position
-
 - {action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{hvr_op}"}
 - {action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
    IntegrateExpression: "{hvr_integ_seq}"}
