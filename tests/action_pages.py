@@ -12,38 +12,32 @@ from typing import Any
 from integrator.channel import scope
 from integrator.channel.actions import ACTIONS
 from integrator.channel.base import Scoped
-from integrator.names import hvr
 
 DOCS = Path(__file__).parent.parent / "docs" / "actions"
-MADE = "Made from the model by `make docs`; do not edit."
+MADE = "Made by `make docs`."
 SCOPE = """\
+A parameter without another type is `true` or `false`, and `false` by default.
+
 ## Where it holds
 
-Each action has a scope: `group` (a location group, a location, or `*`) and `table` (a table, a table group, or `*`, which is the
-default). Where several actions say the same parameter, the most specific wins, parameter by parameter: a table before a table group before `*`,
-then a location before a location group before `*`; two equally specific ones that disagree are a problem that `check` tells. HVR
-does not say which wins.
+`group` is a location group, a location, or `*`; `table` is a table, a table group, or `*`; the default is `*`. Of several actions
+that set a parameter, the most specific wins: a table before a table group before `*`, then a location before a location group before
+`*`. Two equally specific ones that disagree are an error. With `group: "*"`, `BaseName`, `Schema` and `Absent` mean the messages: to
+change the source, name its location or group.
 
-A column that an action names must be in all tables of its scope. With a table group, or `table: "*"` written out, it need be in one of them, and the action is for the tables
-that have it: `{action: ColumnProperties, table: "*", Name: email, Absent: true}` sends no e-mail address of any table.
+A column that an action names must be in all tables of its scope; with a table group, or `table: "*"` written out, in one of them:
+`{action: ColumnProperties, table: "*", Name: email, Absent: true}` sends no e-mail address of any table.
+
+Capture and Integrate without parameters are accepted, as every channel of HVR has them. What HVR has and is not here is among [the names of
+other products](../reference.md#names-of-other-products).
 """
 
 
 def index() -> str:
     rows = [f"| [{name}]({name}.md) | {(kind.__doc__ or '').splitlines()[0]} |\n" for name, kind in ACTIONS.items()]
     return (
-        f"# Actions\n\n{MADE}\n\nWhat differs from the defaults, row by row, under HVR's names: scope, action, parameters.\n\n"
-        "| action | what it says |\n| --- | --- |\n" + "".join(rows) + f"\n{SCOPE}\n{_absent()}"
-    )
-
-
-def _absent() -> str:
-    actions = "".join(f"| `{name}` | {why} |\n" for name, why in hvr.ACTIONS.items())
-    parameters = "".join(f"| `{name}` | {why} |\n" for name, why in hvr.PARAMETERS.items())
-    return (
-        "## What HVR has and is not here\n\nCapture and Integrate without parameters, which every channel of HVR has, are "
-        "accepted and say nothing.\n\n| action | |\n| --- | --- |\n"
-        f"{actions}\n| parameter | |\n| --- | --- |\n{parameters}"
+        "# Actions\n\nActions say what differs from the defaults, a row each, under HVR's names: scope, action, parameters. "
+        f"{MADE}\n\n| action | what it says |\n| --- | --- |\n" + "".join(rows) + f"\n{SCOPE}"
     )
 
 
@@ -52,15 +46,16 @@ def page(name: str) -> str:
     made = kind.model_json_schema(by_alias=True)
     inside = inspect.getmodule(kind)
     link = re.search(r"https://\S+?(?=\))", (inside.__doc__ if inside else "") or "")
-    head = f"# {name}\n\n{made['description']} [HVR's page]({link[0] if link else ''}). {MADE}\n\n"
+    head = (
+        f"# {name}\n\n{made['description']} It holds [where its scope says](README.md#where-it-holds), at Kafka unless a "
+        f"parameter names another place. [HVR's page]({link[0] if link else ''}).\n\n"
+    )
     example = f"```yaml\nactions:\n{_indented(kind.EXAMPLE)}```\n\n"
     names = [parameter for parameter in made["properties"] if parameter not in ("action", "group", "table", "Context")]
     names += ["Context"] if "Context" in made["properties"] else []
-    contents = f"Parameters: {', '.join(f'[{parameter}](#{parameter.lower()})' for parameter in names)}.\n\n"
     required = made.get("required", [])
     parts = [_parameter(kind, parameter, made["properties"][parameter], required) for parameter in names]
-    scoped = "`group` and `table` say [where it holds](README.md#where-it-holds).\n\n"
-    return head + example + scoped + contents + "\n".join(parts)
+    return head + example + "\n".join(parts)
 
 
 def _indented(text: str) -> str:
@@ -68,24 +63,28 @@ def _indented(text: str) -> str:
 
 
 def _parameter(kind: type[Scoped], name: str, item: dict[str, Any], required: list[str]) -> str:
-    rows = [("type", type_of(item)), ("default", default_of(name, item, required)), ("holds", _place(kind, name))]
-    if "example" in item:
-        rows.append(("example", f"`{name}: {item['example']}`"))
-    lines = [f"* {label}: {text}\n" for label, text in rows if text]
+    default = default_of(name, item, required)
+    is_usual = default in ("", "required", "`false`")
+    facts = [type_of(item), default if default == "required" else "" if is_usual else f"default {default}"]
+    facts.append(_place(kind, name))
     differs = item.get("differs", "")
     if differs == "extension":
-        differs = "HVR has none: an extension."
-    otherwise = f"\nOtherwise than in HVR: {differs}\n" if differs else ""
-    return f"## {name}\n\n{item['description']}\n\n{''.join(lines)}{otherwise}"
+        facts, differs = [*facts, "an extension"], ""
+    otherwise = f" Differs from HVR: {differs}" if differs else ""
+    shown = f" `{name}: {item['example']}`" if "text" in type_of(item).split(" or ") else ""
+    told = "; ".join(fact for fact in facts if fact not in ("", "true or false"))
+    written = f"\n*{told}*{shown}\n" if told else ""
+    described = re.sub(r"docs/(\w+)\.md", r"[\1](../\1.md)", item["description"])
+    return f"## {name}\n\n{described}{otherwise}\n{written}"
 
 
 def _place(kind: type[Scoped], name: str) -> str:
-    action = kind.__name__
+    """The place at which a parameter holds, unless that is Kafka alone."""
     if name in scope.SCOPE_KEYS:
         return ""
     if name in scope.ONLY_AT_SOURCE:
         return "at the source"
-    return "at the source or at Kafka" if name in scope.AT_SOURCE.get(action, ()) else "at Kafka"
+    return "source or Kafka" if name in scope.AT_SOURCE.get(kind.__name__, ()) else ""
 
 
 def type_of(item: dict[str, Any]) -> str:

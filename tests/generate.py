@@ -1,4 +1,4 @@
-"""What is made for the docs: the channel's JSON Schema, the reference, types, a page for each action, graphs of figures.
+"""What is made for the docs: the channel's JSON Schema, the reference, a page for each action, graphs of figures.
 
 python -m tests.generate        (make docs); tests/unit/test_generated.py checks that they are current
 """
@@ -15,7 +15,18 @@ import pyarrow as pa
 from prometheus_client import Counter, Gauge, Histogram
 
 from integrator import errors, schema
-from integrator.channel import base, created_topics, databases, locations, model, monitor, sources, tolerance, topics
+from integrator.channel import (
+    access,
+    base,
+    created_topics,
+    databases,
+    locations,
+    model,
+    monitor,
+    sources,
+    tolerance,
+    topics,
+)
 from integrator.contracts.message_format import Options
 from integrator.contracts.operations import STYLES
 from integrator.decode.dialects import CHOSEN
@@ -31,7 +42,6 @@ from tests.action_pages import default_of, type_of
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "schemas" / "channel.schema.json"
 REFERENCE = ROOT / "docs" / "reference.md"
-TYPES = ROOT / "docs" / "types.md"
 
 
 def json_schema() -> str:
@@ -42,39 +52,42 @@ def json_schema() -> str:
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
+SOURCE_KEYS = ("Keys of every source of changes", sources.SourceLocation)
+DATABASE_KEYS = ("Keys of a captured database", databases.DatabaseLocation)
+ACCESS_KEYS = ("Keys of access to Kafka", access.KafkaAccess)
+REGISTRY_KEYS = ("Keys of a schema registry", access.RegistryLocation)
+
+
 def reference() -> str:
     parts = [
-        "# Reference\n\nMade from the model by `make docs`; do not edit.\n",
+        "# Reference\n\nThe keys of a channel file, and the words that they take; the names and numbers that the program "
+        "shows. Made from the model by `make docs`; do not edit. What is marked *(extension)* HVR does not have. The "
+        "parameters of actions have [pages of their own](actions/README.md).\n",
         _model("Channel", model.Channel),
         _model("errors", tolerance.Errors),
         _model("threshold", tolerance.Threshold),
         _model("Restart", model.Restart),
         _model("Monitor", monitor.Monitor),
-        _model("Location of class files", sources.FilesLocation),
-        _model("Location of class socket", sources.SocketLocation),
+        _model("Table files", model.TableFile),
+        _model("Location of class files", sources.FilesLocation, SOURCE_KEYS),
+        _model("Location of class socket", sources.SocketLocation, SOURCE_KEYS),
+        _model("tls", sources.SocketTls),
+        _model("Location of class postgres", databases.PostgresLocation, DATABASE_KEYS),
+        _model("Location of class mysql or mariadb", databases.BinlogLocation, DATABASE_KEYS),
+        _model(DATABASE_KEYS[0], DATABASE_KEYS[1], SOURCE_KEYS),
+        _model("Location of class kafka with topics", topics.TopicsLocation, SOURCE_KEYS, ACCESS_KEYS, REGISTRY_KEYS),
+        _model(*SOURCE_KEYS),
+        _model("debezium", sources.Debezium),
         _model("Location of class snapshot", sources.SnapshotLocation),
         _model("Location of class jdbc", sources.JdbcLocation),
-        _model("debezium", sources.Debezium),
-        _model("tls", sources.SocketTls),
-        _model("Location of class kafka", locations.KafkaLocation),
-        _model("Location of class kafka with topics", topics.TopicsLocation),
-        _model("Location of class postgres", databases.PostgresLocation),
-        _model("Location of class mysql", databases.MySqlLocation),
-        _model("Location of class mariadb", databases.MariaDbLocation),
+        _model("Location of class kafka", locations.KafkaLocation, ACCESS_KEYS, REGISTRY_KEYS),
+        _model(*ACCESS_KEYS),
+        _model(*REGISTRY_KEYS),
+        _model("Schema_Registry", locations.RegistryUse),
         _model("Create_Topics", created_topics.TopicCreation),
         _model("Entry of Create_Topics as a list", created_topics.TopicRule),
-        _model("Schema_Registry", locations.RegistryUse),
-        _model("Table files", model.TableFile),
-        "## Actions\n\nA page each: [actions](actions/README.md).\n",
-        _table("Datatypes", ["datatype"], [[f"`{name}`"] for name in schema.DATATYPES]),
-        _table(
-            "Substitutions",
-            ["substitution", "type alone", "may stand in"],
-            [
-                [f"`{{{name}}}`", schema.describe(sub.type), ", ".join(sub.contexts)]
-                for name, sub in SUBSTITUTIONS.items()
-            ],
-        ),
+        datatypes(),
+        substitutions(),
         _table(
             "Replication styles",
             ["style", "operations that are sent"],
@@ -85,7 +98,6 @@ def reference() -> str:
             ["property", "value"],
             [[f"`{name}`", f"`{value}`"] for name, value in kafka.DEFAULTS.items()],
         ),
-        names_of_others(),
         metrics(),
         _table(
             "Exit codes",
@@ -103,21 +115,43 @@ def reference() -> str:
                 )
             ],
         ),
+        names_of_others(),
     ]
     return "\n".join(parts)
 
 
-def names_of_others() -> str:
-    """The one table of other products' names, by whose they are and what they name."""
-    head = (
-        "## Names of other products\n\nWhat is called otherwise here: `check` answers these names with ours. They count "
-        "with `_`, `-` or capitals in the place of `.` too. A property with a `✓` may be set in HVR_KAFKA_PROPERTY.\n\n"
+def substitutions() -> str:
+    """The table of substitutions; what most of them have in common stands once above it."""
+    common = ("IntegrateExpression", "MessageKey", "MessageHeaders")
+    rows = []
+    for name, one in SUBSTITUTIONS.items():
+        others = [place for place in one.contexts if place not in common]
+        lacking = [place for place in common if place not in one.contexts]
+        places = [f"also {', '.join(others)}"] * bool(others) + [f"not {', '.join(lacking)}"] * bool(lacking)
+        rows.append([f"`{{{name}}}`", schema.describe(one.type), "; ".join(places)])
+    return (
+        f"## Substitutions\n\nEach may stand in {', '.join(common)}, unless the last column says otherwise. Alone in a "
+        f"template, it has its type. [Expressions](expressions.md) are explained on their own page.\n\n"
+        + _grid(["substitution", "type", "places"], rows)
     )
-    rows = [
-        [f"`{one.name}`", one.of, one.kind, _escape(_here(one.ours)), "✓" if one.sets else ""]
-        for one in sorted(NAMES, key=lambda one: (one.kind, one.of, one.name.lower()))
-    ]
-    return head + _grid(["name", "whose", "what", "here", ""], rows)
+
+
+def names_of_others() -> str:
+    """The one table of other products' names, by what they name and whose they are; those with one answer in a row."""
+    head = (
+        "## Names of other products\n\n`check` answers these names with ours. They count with `_`, `-` or capitals in "
+        "the place of `.` too. Keys without a place are the Kafka location's; "
+        "of a source key, the source's. ✓: may be set in HVR_KAFKA_PROPERTY.\n"
+    )
+    parts = []
+    for kind in sorted({one.kind for one in NAMES}):
+        answers: dict[tuple[str, str], list[str]] = {}
+        for one in sorted(NAMES, key=lambda one: (one.of, one.name.lower())):
+            if one.kind == kind:
+                answers.setdefault((one.of, _here(one.ours)), []).append(f"`{one.name}`{'✓' * bool(one.sets)}")
+        rows = [[whose, ", ".join(names), _escape(here)] for (whose, here), names in answers.items()]
+        parts.append(f"**{kind.capitalize()}**\n\n{_grid(['whose', 'name', 'here'], rows)}")
+    return "\n".join([head, *parts])
 
 
 def metrics() -> str:
@@ -128,14 +162,18 @@ def metrics() -> str:
     made = [one for one in held if isinstance(one, Counter | Gauge | Histogram)]
     rows = [
         [f"`{one._name}{'_total' if isinstance(one, Counter) else ''}`", one._type,
-         ", ".join(f"`{label}`" for label in one._labelnames), one._documentation]
+         ", ".join(f"`{label}`" for label in one._labelnames if label != "channel"), one._documentation]
         for one in made
     ]  # fmt: skip
-    return _table("Metrics", ["metric", "type", "labels", "meaning"], rows)
+    if not all("channel" in one._labelnames for one in made):
+        raise ValueError("a metric has no label `channel`")
+    return "## Metrics\n\nEach has the label `channel`.\n\n" + _grid(["metric", "type", "labels", "meaning"], rows)
 
 
 def _here(ours: str) -> str:
-    return "HVR_KAFKA_PROPERTY of Environment" if ours.endswith(IN_PROPERTY) else ours
+    if ours.endswith(IN_PROPERTY):
+        return "HVR_KAFKA_PROPERTY of Environment"
+    return ours.removeprefix("use ").removesuffix(" of the Kafka location")
 
 
 def _add_words(definition: dict[str, Any]) -> None:
@@ -144,15 +182,27 @@ def _add_words(definition: dict[str, Any]) -> None:
         definition["properties"]["dialect"]["enum"] = list(CHOSEN)
 
 
-def _model(title: str, kind: type[base.Model]) -> str:
-    made = kind.model_json_schema(by_alias=True)
-    _add_words(made)
+def _model(title: str, kind: type[base.Model], *shared: tuple[str, type[base.Model]]) -> str:
+    """A table of a model's keys, but for those that it has just as models do whose own sections are named."""
+    made = _schema_of(kind)
+    known = [_schema_of(one)["properties"] for _, one in shared]
     required = made.get("required", [])
     rows = [
-        [f"`{name}`", type_of(item), default_of(name, item, required), _escape(item.get("description", ""))]
+        [f"`{name}`", type_of(item), default_of(name, item, required), _escape(_linked(item.get("description", "")))]
         for name, item in made["properties"].items()
+        if not any(keys.get(name) == item for keys in known)
     ]
-    return f"## {title}\n\n{made.get('description', '')}\n\n{_grid(['key', 'type', 'default', 'meaning'], rows)}"
+    links = " and ".join(f"[{name[0].lower()}{name[1:]}](#{name.lower().replace(' ', '-')})" for name, _ in shared)
+    beside = f" The {links} stand beside these." if shared else ""
+    return (
+        f"## {title}\n\n{made.get('description', '')}{beside}\n\n{_grid(['key', 'type', 'default', 'meaning'], rows)}"
+    )
+
+
+def _schema_of(kind: type[base.Model]) -> dict[str, Any]:
+    made = kind.model_json_schema(by_alias=True)
+    _add_words(made)
+    return made
 
 
 def _table(title: str, head: list[str], rows: list[list[str]]) -> str:
@@ -162,6 +212,11 @@ def _table(title: str, head: list[str], rows: list[list[str]]) -> str:
 def _grid(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _linked(text: str) -> str:
+    """A description with links to the pages that it names."""
+    return re.sub(r"docs/([\w/]+)\.md", r"[\1](\1.md)", text)
 
 
 def _escape(text: str) -> str:
@@ -193,20 +248,30 @@ SAMPLES: list[tuple[str, Any]] = [
 ]
 
 
-def types() -> str:
-    """A page with what every format writes of every datatype, by the formats themselves."""
+def datatypes() -> str:
+    """The datatypes, and what every format writes of each, by the formats themselves."""
     rows = []
     for name, value in SAMPLES:
         base, _, digits = name.rstrip(")").partition("(")
         kind = schema.datatype(base, 20, int(digits) if digits else 10, 2)
         rows.append([f"`{name}`", *(f"`{_escape(text)}`" for text in _said(kind, value))])
     head = ["datatype", "Connect type", "Connect JSON", "JSON", "Avro type", "Protobuf type", "CSV"]
+    words = ", ".join(f"`{name}`" for name in schema.DATATYPES)
     return (
-        "# What each format writes of each datatype\n\nMade from the formats by `make docs`; do not edit. JSON Schema and "
-        "its messages are as Connect JSON, with decimals as numbers; XML is as CSV, with bytes in hex. A `decimal` here is "
-        "decimal(10,2), and a nullable column; arrays and structs nest. [Formats](formats.md) says the rest.\n\n"
-        + _grid(head, rows)
+        f"## Datatypes\n\n{words}. What formats write of them (JSON Schema's messages are as Connect JSON, with decimals as "
+        f"numbers; XML is as CSV, with bytes in hex; arrays and structs nest):\n\n{_grid(head, rows)}{NOTES}"
     )
+
+
+NOTES = """
+* The `decimal` is decimal(10,2): in Connect JSON base64 of the unscaled value, with scale and precision in the schema; `Json_Decimals` writes
+  digits. `bigint unsigned` is decimal(20,0). Other texts (`char`, `text`, `inet`, `enum`, `numeric` without a precision) are as `varchar`.
+* `Micro…` and `Nano…` (years 1678 to 2261) are Debezium's names, `io.debezium.time.…`, for what Connect does not have; other readers see
+  int64. `Json_Times: CONNECT` always sends milliseconds, and refuses a value that has more; `Json_Times: DEBEZIUM` names all times, uuid, json
+  and enum as Debezium does. Digits 0 to 3 are as (3), 4 to 6 as (6), 7 to 9 as (9). A timestamp without zone counts as UTC.
+* JSON refuses NaN and infinities, and has minus zero as `-0.0`. `Datatype: varchar` sends such numbers as text, `Datatype: text` an array or a
+  struct as its JSON.
+"""
 
 
 def _said(kind: schema.Type, value: Any) -> list[str]:
@@ -233,7 +298,7 @@ def _said(kind: schema.Type, value: Any) -> list[str]:
     return [connect, *plain, avro, field[1] if field else "", text("CSV", numeric)]
 
 
-PAGES = {SCHEMA: json_schema, REFERENCE: reference, TYPES: types, **action_pages.PAGES, **graphs.PAGES}
+PAGES = {SCHEMA: json_schema, REFERENCE: reference, **action_pages.PAGES, **graphs.PAGES}
 
 if __name__ == "__main__":
     for path, make in PAGES.items():

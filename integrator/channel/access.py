@@ -25,11 +25,10 @@ class KafkaAccess(Model):
         "NONE", "USER_PASS", "KERBEROS", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"
     ] = Field(
         "NONE",
-        description="How the integrator authenticates, in addition to a certificate. USER_PASS: SASL/PLAIN, which "
-        "sends the password unencrypted, so use TLS with it. KERBEROS: SASL/GSSAPI, for which "
-        "librdkafka must be built with libsasl2. OAUTHBEARER: a token of an OpenID Connect provider "
-        "(extension). AWS_MSK_IAM: access to Amazon MSK with AWS credentials, which are found as AWS's "
-        "tools find them; pip install 'integrator[aws]' (extension).",
+        description="How the integrator authenticates, in addition to a certificate. USER_PASS: SASL/PLAIN, "
+        "unencrypted without TLS. KERBEROS: SASL/GSSAPI; librdkafka needs libsasl2. OAUTHBEARER: a "
+        "token of an OpenID Connect provider (extension). AWS_MSK_IAM: AWS credentials, found as "
+        "AWS's tools find them; pip install 'integrator[aws]' (extension).",
     )
     Stream_User: Given | None = Field(None, description="The user, for USER_PASS and SCRAM; OAUTHBEARER's client id.")
     Stream_Password: Given | None = Field(
@@ -38,8 +37,7 @@ class KafkaAccess(Model):
     Sasl_Jaas_Config: Given | None = Field(
         None,
         repr=False,
-        description="The text that Java's clients have as sasl.jaas.config, instead of user, password, principal "
-        "and keytab (extension).",
+        description="sasl.jaas.config of Java's clients, instead of user, password, principal and keytab (extension).",
     )
     Kafka_Oauth_Token_Url: Given | None = Field(
         None, description="Where OAUTHBEARER's tokens are issued, as https://… (extension)."
@@ -52,7 +50,7 @@ class KafkaAccess(Model):
         None, description="PEM file of the authority that signed the token URL's certificate (extension)."
     )
     Kafka_Aws_Region: Given | None = Field(
-        None, description="The region of the Amazon MSK cluster, such as eu-west-1, for AWS_MSK_IAM (extension)."
+        None, description="The region of the Amazon MSK cluster, such as eu-west-1 (extension)."
     )
     Kafka_Aws_Profile: Given | None = Field(
         None, description="The profile in AWS's configuration files whose credentials are used (extension)."
@@ -71,8 +69,8 @@ class KafkaAccess(Model):
     )
     Kafka_Tls: bool = Field(
         False,
-        description="Turns TLS on where there is no Stream_Public_Certificate: the brokers' certificates are signed by "
-        "an authority that the system knows, as in Confluent Cloud and Amazon MSK (extension).",
+        description="Turns TLS on where there is no Stream_Public_Certificate: an authority that the system knows"
+        " signed the brokers' certificates (extension).",
     )
     Stream_Client_Public_Certificate: GivenPem | None = Field(
         None, description="PEM file of our certificate, or its text, for mutual TLS."

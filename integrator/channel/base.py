@@ -52,8 +52,7 @@ class InContext(Scoped):
 
     Context: str | None = parameter(
         None,
-        "The action holds only in runs with this context (--context NAME), or with ! before it only in runs without.",
+        "The action holds only in runs with `--context NAME`; with ! before the name, only in others.",
         example='"masked"',
-        differs="HVR has contexts in refresh and compare; here integrate has them, too.",
         pattern=patterns.CONTEXT,
     )

@@ -45,15 +45,15 @@ class DatabaseLocation(SourceLocation):
     exclude: list[str] = Field(default=[], description="Which of these are not captured, written as tables.")
     text_columns: list[str] = Field(
         default=[],
-        description="Columns that are sent as the text that the database prints, for values that other types do not "
-        "have (0000-00-00, infinity): TABLE.COLUMN or SCHEMA.TABLE.COLUMN, with * for any text.",
+        description="Columns that are sent as the text that the database prints: TABLE.COLUMN or "
+        "SCHEMA.TABLE.COLUMN, with * for any text.",
     )
     values_without_form: Literal["null", "text", "stop"] = Field(
         "stop",
         description="What becomes of values that the type in messages does not have (NaN and infinity in JSON, "
-        "infinity of dates, 24:00, arrays of several dimensions, 0000-00-00). null: they are null, and counted; in a "
-        "key they stop the channel. text: columns whose types may have such values are sent as text. stop: the channel "
-        "stops, or their rows are rejected, as `errors` has it.",
+        "infinity of dates, 24:00, 0000-00-00). null: they are null, and counted; in a key they stop "
+        "the channel. text: columns whose types may have them are text. stop: the channel stops, or "
+        "rejects their rows, as `errors` has it.",
     )
     snapshot: Literal["initial", "never", "only"] = Field(
         "initial",
@@ -62,10 +62,9 @@ class DatabaseLocation(SourceLocation):
     )
     on_rewrite: Literal["read_again", "warn", "stop"] = Field(
         "warn",
-        description="Where the rows of a table become others, and the log has no change of them (a column is added "
-        "with a default, given another type or name; partitions are attached, detached or truncated; the publication "
-        "lacked the table for a while). read_again: after a truncate, the rows are read again. warn: it is logged, at "
-        "each start. stop: the channel stops.",
+        description="Where the rows of a table become others, and the log has no change of them "
+        "(docs/sources/postgres.md). read_again: after a truncate, the rows are read again. warn: it "
+        "is logged, at each start. stop: the channel stops.",
     )
     spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
         1024 * 1024 * 1024,
@@ -109,8 +108,8 @@ class PostgresLocation(DatabaseLocation):
     )
     failover: bool = Field(
         False,
-        description="Whether standbys that synchronize slots are to have ours, too, so that the capture goes on at one "
-        "that is promoted: from PostgreSQL 17 on.",
+        description="Whether standbys that synchronize slots have ours, too, so that the capture goes on at a "
+        "promoted one: from PostgreSQL 17 on.",
     )
     dialect: Literal["pgoutput"] = Field("pgoutput", description="How changes come; there is nothing to choose.")
     partitions: Literal["root", "leaf"] = Field(
@@ -121,7 +120,7 @@ class PostgresLocation(DatabaseLocation):
 class BinlogLocation(DatabaseLocation):
     """A server whose changes are captured from its binary log. class_: which product it is."""
 
-    class_: Literal["mysql", "mariadb"] = Field(alias="class")
+    class_: Literal["mysql", "mariadb"] = Field(alias="class", description="Which product it is.")
     address: str = Field(
         repr=False,
         description="The server: mysql://user@host:3306 or mariadb://…, or …/shop for the tables of one database; "

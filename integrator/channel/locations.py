@@ -54,16 +54,14 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
     )
     Topic_Names: Literal["LITERAL", "UNDERSCORES", "AIRBYTE"] = Field(
         "LITERAL",
-        description="LITERAL: topics have the text as their name. UNDERSCORES: each character that Kafka does not "
-        "take is an underscore. AIRBYTE: as Airbyte's name transformer writes that "
-        "text, names in it among it: marks of letters go, a run of blanks is one underscore, and so is each other "
-        "character but a-z A-Z 0-9 _; {hvr_schema} is empty where a table has no schema (extension).",
+        description="LITERAL: topics have the text as their name. UNDERSCORES: each character that Kafka does not"
+        " take is an underscore. AIRBYTE: as Airbyte's name transformer: marks of letters go, a run "
+        "of blanks is one underscore, and so is each other character but a-z A-Z 0-9 _; {hvr_schema} "
+        "is empty where a table has no schema (extension).",
     )
     Kafka_Message_Bundling: Literal["ROW", "CHANGE", "TRANSACTION", "THRESHOLD"] = Field(
         "ROW",
-        description="Which rows share a message. ROW: none. CHANGE: the before and after image of an update. "
-        "TRANSACTION: those of a transaction, up to the threshold. THRESHOLD: as they come, up to the threshold. The "
-        "last two have no message key.",
+        description="Which rows share a message (docs/bundling.md).",
     )
     Kafka_Message_Bundling_Threshold: Annotated[int, Field(ge=4096), Counted("bytes")] | None = Field(
         None, description="Bytes after which a message of TRANSACTION or THRESHOLD is closed; by default 800,000."
@@ -71,28 +69,28 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
     Bundle_Layout: Literal["DOCUMENT", "CONCATENATED"] | None = Field(
         None,
         description="DOCUMENT, the default: a bundle is one valid document of its format, or one row a line. "
-        "CONCATENATED: the messages of its rows one after the other, as HVR has it (extension).",
+        "CONCATENATED: its messages one after the other, as HVR has it (extension).",
     )
     Bundle_Partition: Literal["FIRST", "ANY"] | None = Field(
         None,
-        description="Where messages without a key go. FIRST, the default: to the topic's first partition, in source "
-        "order. ANY: to any, as in HVR; then there is no order between them (extension).",
+        description="Where messages without a key go. FIRST, the default: to the topic's first partition, in "
+        "source order. ANY: to any, without order, as in HVR (extension).",
     )
     Expression_Scopes: Literal["IGNORE", "APPLY"] = Field(
         "IGNORE",
-        description="Whether ColumnProperties ExpressionScope has an effect. HVR applies it only for Burst, so "
-        "never on Kafka; APPLY applies it (extension).",
+        description="Whether ColumnProperties ExpressionScope has an effect, which it never has on Kafka in HVR "
+        "(extension).",
     )
     Transaction_Topic: Annotated[str, Field(pattern=patterns.TOPIC)] | None = Field(
         None,
-        description="The topic of a message at the begin and at the end of each transaction, the latter with the rows "
-        "of each table that were sent of it, as Debezium has them (extension).",
+        description="The topic of messages at the begin and the end of each transaction (docs/messages.md) "
+        "(extension).",
     )
     Oversized_Rows: Literal["FAIL", "DEAD_LETTER", "SKELETON"] = Field(
         "FAIL",
-        description="What happens to a row whose message would be larger than HVR_KAFKA_MSG_MAX_BYTES. FAIL: the "
-        "cycle fails. DEAD_LETTER: its message goes to the dead letter topic, in parts. SKELETON: it is "
-        "sent without its largest values, which count as missing (extension).",
+        description="What happens to a row larger than HVR_KAFKA_MSG_MAX_BYTES. FAIL: the cycle fails. "
+        "DEAD_LETTER: it goes to Dead_Letter_Topic, in parts. SKELETON: it is sent without its "
+        "largest values, which count as missing (extension).",
     )
     Dead_Letter_Topic: Annotated[str, Field(pattern=patterns.TOPIC)] | None = Field(
         None, description="The topic of dead letters (extension)."
@@ -102,17 +100,16 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
     )
     Create_Topics: CreateTopics | None = Field(
         None,
-        description="Who creates topics that are not there (extension). By default nobody: they must exist. A mapping: "
-        "the channel, all alike. A list: the channel, each topic by the first entry that matches it; one that none "
-        "matches must exist. broker: the brokers, with their own defaults, as Airbyte and HVR have it "
-        "(auto.create.topics.enable).",
+        description="Who creates topics that are not there (extension). By default nobody. A mapping: the "
+        "channel, all alike. A list: the channel, each by the first entry that matches it, if one "
+        "does. broker: the brokers, with their own defaults, as Airbyte and HVR have it.",
     )
     Kafka_Partitioner: Literal[
         "random", "consistent", "consistent_random", "murmur2", "murmur2_random", "fnv1a", "fnv1a_random"
     ] = Field(
         "consistent_random",
-        description="How a key becomes a partition: librdkafka's default, CRC32, as HVR; murmur2_random is that of "
-        "Java producers, for topics that are joined with theirs (extension).",
+        description="How a key becomes a partition: CRC32, as HVR, or murmur2_random, as Java producers, and "
+        "others of librdkafka's (extension).",
     )
     Kafka_Schema_Registry_Format: Literal["AVRO", "JSON", "PROTOBUF"] = Field(
         "AVRO", description="The format of messages with a registry; PROTOBUF is an extension."
@@ -122,20 +119,18 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
     )
     Json_Decimals: Literal["BASE64", "NUMERIC", "TEXT"] | None = Field(
         None,
-        description="Decimals as Connect's converter writes them, as JSON numbers, or as text. By default BASE64 in "
-        "Connect JSON, NUMERIC in other JSON (extension).",
+        description="Decimals as Connect's converter writes them (BASE64, the default in Connect JSON), as JSON "
+        "numbers (NUMERIC, in other JSON), or as text (extension).",
     )
     Json_Times: Literal["ADAPTIVE", "CONNECT", "DEBEZIUM"] | None = Field(
         None,
-        description="Times finer than a millisecond: ADAPTIVE sends them whole, as int64 under Debezium's names; "
-        "CONNECT always sends Connect's milliseconds and refuses a value that has more; DEBEZIUM names all times, "
-        "uuid, json and enum as Debezium does, and is the default in its envelope (extension).",
+        description="How times are written (datatypes); DEBEZIUM is the default in its envelope, else ADAPTIVE: "
+        "times finer than a millisecond under Debezium's names (extension).",
     )
     Missing_Values: Annotated[Literal["REFUSE", "NULL"], BeforeValidator(lambda given: given or "NULL")] = Field(
         "REFUSE",
-        description="How missing values are sent in formats that cannot represent them (Avro, "
-        "Protobuf, CSV, Parquet): the cycle fails, or they are sent as null (YAML's null is the same). JSON and "
-        "XML omit them (extension).",
+        description="Missing values in formats that cannot express them (Avro, Protobuf, CSV, Parquet): the cycle"
+        " fails, or they are null (extension).",
     )
 
 

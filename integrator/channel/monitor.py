@@ -19,6 +19,5 @@ class Monitor(Model):
     listen: Annotated[str, Field(pattern=patterns.ADDRESS)] | None = Field(
         None,
         description="host:port; by default 127.0.0.1:8472, or any free port if that one is in use. It has no "
-        "authentication: an address beyond loopback, such as 0.0.0.0:8472 in a container, must be "
-        "complete. Channels of one process share it.",
+        "authentication; beyond loopback (0.0.0.0:8472 in a container) it must be complete.",
     )

@@ -37,10 +37,8 @@ class Errors(Model):
     )
     tables: Literal["stop", "set_aside"] = Field(
         "stop",
-        description="What becomes of a captured table that cannot be sent, for a registry refuses its schema, its "
-        "names or types go into no message, or a change of it is wrong. stop: the channel stops. set_aside: the others "
-        "continue, and its changes are held in the state directory. It is tried again at each start, and by `resume "
-        "--table`; then its changes are sent, in order.",
+        description="What becomes of a captured table that cannot be sent (docs/sources/postgres.md). stop: the "
+        "channel stops. set_aside: the others continue, and its changes are held until it is resumed.",
     )
     topic: TopicName | None = Field(
         None,
@@ -64,8 +62,8 @@ class Errors(Model):
     log_messages: bool = Field(
         False,
         alias="log.include.messages",
-        description="Whether that event has the reason, which may contain values of the record, also of masked "
-        "columns. Without it, values of masked columns are in no error and no log.",
+        description="Whether that event has the reason, which may contain values, also of masked columns. Without"
+        " it, those are in no error and no log.",
     )
     retry_ms: Annotated[int, Field(ge=-1), Counted("milliseconds")] | None = Field(
         None,

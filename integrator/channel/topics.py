@@ -83,9 +83,7 @@ class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
     )
     encoding: Encoding = Field(
         "auto",
-        description="How values are encoded that begin with no schema's id (those that do are as the registry has it). "
-        "auto, json: as JSON. avro, protobuf: by the schema in schema_file; without one all need an id. text, bytes: "
-        "each is the value of a column called value, whatever it begins with.",
+        description="How values are encoded that begin with no schema's id (docs/sources/kafka.md).",
     )
     schema_file: LocalPath | None = Field(
         None,
@@ -97,29 +95,28 @@ class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
     key_schema_file: LocalPath | None = Field(None, description="As schema_file, of keys.")
     table_of_topic: Annotated[str, AfterValidator(_with_table)] | None = Field(
         None,
-        description="A regular expression for the names of topics whose records name no table, with the groups table "
-        "and, if need be, schema and database: ^prod-(?P<table>.+)$. By default the part after the last dot is the "
-        "table, and of three or more parts the one before it is the schema; the only topic of a channel with one table "
-        "has the records of that.",
+        description="A regular expression for the names of topics whose records name no table, with the groups "
+        "table and, if need be, schema and database: ^prod-(?P<table>.+)$. docs/sources/kafka.md has "
+        "the default.",
     )
     start: Literal["earliest", "latest", "group"] | AwareDatetime = Field(
         "earliest",
-        description="Where reading begins, once, when the channel has no progress yet. earliest: at the first record "
-        "that is there. latest: at the end. group: where the consumer_group is, and at the first record in partitions "
-        "where it has no offset. A timestamp, such as 2026-01-31T12:00:00Z: at the first record that is not earlier.",
+        description="Where reading begins, once, when the channel has no progress yet. earliest: at the first "
+        "record. latest: at the end. group: where the consumer_group is, else at the first record. A "
+        "timestamp, such as 2026-01-31T12:00:00Z: at the first record that is not earlier.",
     )
     consumer_group: Annotated[str, Field(min_length=1)] | None = Field(
         None, description="The consumer group of start: group and of commit_offsets. Nothing else needs a group."
     )
     commit_offsets: bool = Field(
         False,
-        description="Commit the offsets of synced cycles for the consumer_group, so that tools show its lag. Progress "
-        "is in the channel's state, and never read from there.",
+        description="Commit the offsets of synced cycles for the consumer_group, so that tools show its lag. They"
+        " are never read.",
     )
     lost_records: Literal["error", "earliest"] = Field(
         "error",
-        description="What to do where records were deleted before they were read, or a topic was deleted: an error; "
-        "or go on with the first record that is there, without the lost ones.",
+        description="Where records were deleted before they were read, or a topic was deleted: an error; or go on"
+        " with the first record that is there.",
     )
     _directory: str = ""
 

@@ -16,14 +16,14 @@ class ColumnProperties(InContext):
     """Properties of the columns that have a name, or a datatype that matches."""
 
     EXAMPLE: ClassVar[str] = """\
-# every change with its operation and its place in the order of changes; deletes are sent too
+# every change, with its operation and position
 - {action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{hvr_op}"}
 - {action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
    IntegrateExpression: "{hvr_integ_seq}"}
-# what must not leave, and what may leave masked
+# left out, and masked
 - {action: ColumnProperties, table: customers, Name: address, Absent: true}
 - {action: ColumnProperties, table: customers, Name: email, CaptureExpression: "sql: encode(sha256(email), 'hex')"}
-# long texts are cut before they make a message too large
+# long texts are cut
 - {action: ColumnProperties, group: SOURCE, DatatypeMatch: text, TrimDatatype: 100000}
 """
 
@@ -31,59 +31,52 @@ class ColumnProperties(InContext):
     Name: str | None = parameter(None, "The column's name in the channel.", example="price")
     DatatypeMatch: str | None = parameter(
         None,
-        "Instead of Name: all columns of a datatype, with conditions on prec, scale, bytelen, charlen, encoding and "
-        "null.",
+        "Instead of Name: all columns of a datatype, with conditions on prec, scale, bytelen (four "
+        "bytes a character of text), charlen, encoding and null. Name wins over it.",
         example="\"varchar[bytelen>200 && null='true']\"",
-        differs="bytelen is four bytes for each character of a text whose length is known; encoding is UTF-8 for text. "
-        "An action with Name wins over one with DatatypeMatch.",
     )
     BaseName: str | None = parameter(
         None,
-        "At the Kafka location: the column's name in the messages. At the source: its name in the records.",
+        "At Kafka: the column's name in the messages. At the source: its name in the records.",
         example="CUST_ID",
-        differs="To change the source, name its location or group: * means the messages.",
     )
     Extra: bool = parameter(
         False, "A column that only the messages have; it needs Datatype or SoftDelete.", example="true"
     )
     Absent: bool = parameter(
         False,
-        "At the Kafka location: the column is not in the messages. At the source: the records do not have it, and it "
-        "is made by CaptureExpression, or null.",
+        "At Kafka: the column is not in the messages. At the source: the records lack it; "
+        "CaptureExpression makes it, or it is null.",
         example="true",
-        differs="To change the source, name its location or group: * means the messages.",
     )
     CaptureExpression: str | None = parameter(
         None,
-        "The column's value for all later steps: a template over the record, or SQL (sql: …). It is missing if a "
-        "column that the expression uses is missing.",
+        "The column's value for all later steps: a template over the record, or SQL (sql: …). It is "
+        "missing if a column that it uses is missing.",
         example='"sql: lower(email)"',
-        differs="Evaluated by the integrator, because change files have no SQL: HVR's type INLINE.",
     )
     CaptureExpressionType: Literal["INLINE"] | None = parameter(
         None,
-        "How CaptureExpression is evaluated.",
+        "How CaptureExpression is evaluated: by the integrator. HVR's other types ask the source database.",
         example="INLINE",
-        differs="SQL_PER_CYCLE, SQL_PER_ROW and SQL_WHERE_ROW ask the source database, and there is none.",
     )
     IntegrateExpression: str | None = parameter(
         None,
-        "The value in the messages: a template over substitutions, or SQL over the row (sql: …). Keys, headers and "
-        "other columns' expressions still see what was captured: CaptureExpression changes that for all.",
+        "The value in the messages: a template over substitutions, or SQL (an extension). Keys, "
+        "headers and other expressions still see what was captured.",
         example='"{hvr_op}"',
-        differs="SQL is an extension, evaluated column-wise; HVR leaves SQL to target databases.",
     )
     ExpressionScope: str | None = parameter(
         None,
-        "The operations for whose rows IntegrateExpression is evaluated, with commas between; others have the column's "
-        "own value, or none: DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE_KEY, UPDATE_BEFORE_NONKEY, TRUNCATE.",
+        "With Expression_Scopes: APPLY at the Kafka location: the operations for whose rows "
+        "IntegrateExpression is evaluated, with commas between: DELETE, INSERT, UPDATE_AFTER, "
+        "UPDATE_BEFORE_KEY, UPDATE_BEFORE_NONKEY, TRUNCATE. Others have the column's own value, or "
+        "none.",
         example='"INSERT,UPDATE_AFTER"',
-        differs="HVR applies it only for Burst, so never on Kafka. Here it has an effect only with "
-        "Expression_Scopes: APPLY at the Kafka location; otherwise `plan` shows it as without effect.",
     )
     TrimDatatype: Annotated[int, Field(ge=1), Counted("bytes")] | None = parameter(
         None,
-        "Text and bytes are truncated to this many bytes, never inside a character. The log counts how often.",
+        "Text and bytes are cut to this many bytes, never inside a character, and counted in the log.",
         example="100000",
     )
     Key: bool = parameter(False, "The column belongs to the replication key.", example="true")
@@ -92,17 +85,15 @@ class ColumnProperties(InContext):
     )
     DistributionKey: bool = parameter(False, "The column belongs to the key that is hashed for Kafka.", example="true")
     SoftDelete: bool = parameter(
-        False, "An Extra column: 1 where the row was deleted in the source, else 0; deletes are sent.", example="true"
+        False, "An Extra column: 1 where the row was deleted in the source, else 0. Deletes are sent.", example="true"
     )
     TimeKey: bool = parameter(
         False, "Every change is sent as a row of its own, before images and truncates too.", example="true"
     )
     IgnoreDuringCompare: bool = parameter(
         False,
-        "Compare and row-wise refresh ignore the column.",
+        "Accepted, without effect: with Kafka as the target nothing is compared.",
         example="true",
-        differs="Accepted, but without effect: neither is possible with Kafka as the target, and HVR has no effect "
-        "there either.",
     )
     Datatype: str | None = parameter(None, "Its datatype in the messages.", example="varchar")
     Length: Size | None = parameter(
@@ -112,7 +103,7 @@ class ColumnProperties(InContext):
         None, "Digits of a number or of a second; may be computed from prec.", example='"prec+5"'
     )
     Scale: Size | None = parameter(None, "Digits after the point; may be computed from scale.", example='"scale*2"')
-    Nullable: bool | None = parameter(None, "Whether null is allowed.", example="false")
+    Nullable: bool | None = parameter(None, "Whether null is allowed; by default as in the table.", example="false")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

@@ -25,12 +25,11 @@ class Environment(Scoped):
         "HVR_KAFKA_MSG_MAX_BYTES", "HVR_KAFKA_MSG_DELIVERY_TIMEOUT", "HVR_KAFKA_PROPERTY", "HVR_KAFKA_RATE_LIMIT"
     ] = parameter(
         ...,
-        "HVR_KAFKA_MSG_MAX_BYTES: the largest message in bytes, keys, headers and overhead counted; 1,000,000 by "
-        "default, and 4,096 at least. HVR_KAFKA_MSG_DELIVERY_TIMEOUT: seconds until a message counts as failed; 300. "
-        "HVR_KAFKA_PROPERTY: librdkafka's k=v;k=v; those of a source of topics, where `group` names it. "
-        "HVR_KAFKA_RATE_LIMIT: messages a second, of all tasks together.",
+        "HVR_KAFKA_MSG_MAX_BYTES: the largest message in bytes, keys, headers and overhead counted; "
+        "1,000,000 by default, 4,096 at least. HVR_KAFKA_MSG_DELIVERY_TIMEOUT: seconds until a "
+        "message counts as failed; 300. HVR_KAFKA_PROPERTY: librdkafka's k=v;k=v; those of a source "
+        "of topics, where `group` names it. HVR_KAFKA_RATE_LIMIT: messages a second, from 1, of all "
+        "tasks together.",
         example="HVR_KAFKA_RATE_LIMIT",
-        differs="HVR_KAFKA_BROKER_VERSION is not supported: it is for brokers of 0.9, which have no idempotent "
-        "producer. HVR_KAFKA_RATE_LIMIT may be any number from 1, not only 1, 10, 100 and 1000.",
     )
     Value: str = parameter(..., "Its value, as text.", example='"1000"')

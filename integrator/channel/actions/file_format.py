@@ -25,19 +25,16 @@ class FileFormat(Scoped):
     Json: bool = parameter(False, "JSON, in a mode: the default.", example="true")
     JsonMode: Modes | None = parameter(
         None,
-        "SCHEMA_PAYLOAD is Connect JSON, and the default; the others are plain JSON, and TABLE_OBJECT_BSON is BSON, "
-        "MongoDB's binary form of it.",
+        "SCHEMA_PAYLOAD, the default, is Connect JSON, and PAYLOAD (an extension) that without its "
+        "schema; the others are plain JSON, and TABLE_OBJECT_BSON is BSON (docs/formats.md).",
         example="ROW_FRAGMENTS",
-        differs="PAYLOAD, Connect JSON without its schema, is an extension. HVR does not document which types of BSON "
-        "values have; docs/formats.md has ours.",
     )
     Avro: bool = parameter(False, "An Avro container file for each message.", example="true")
     AvroVersion: Literal["v1_6", "v1_7", "v1_8"] = parameter("v1_8", "Before v1_8: basic types only.", example="v1_7")
     Parquet: bool = parameter(
         False,
-        "A Parquet file for each message.",
+        "A Parquet file for each message, of one row.",
         example="true",
-        differs="A message is one row; so there is no RowGroupThreshold.",
     )
     ParquetVersion: Literal["v1", "v2", "v3"] = parameter(
         "v2", "v1: basic types; v2: decimals; v3: times.", example="v3"
@@ -57,20 +54,19 @@ class FileFormat(Scoped):
     FileTerminator: str = parameter("", "At the end of each message.", example='"EOF"')
     NullRepresentation: str = parameter(
         "",
-        "What null is written as, without quotes.",
+        "What null is written as, without quotes; by default nothing, and empty text is quoted.",
         example='"\\\\N"',
-        differs="HVR does not say its default. Here it is nothing, and empty text is quoted.",
     )
     Text: Annotated[str, Field(min_length=1)] | None = parameter(
         None,
-        "A message is text: a template over the columns and substitutions of its row, as IntegrateExpression has it. "
-        "Where that is null, the message has no value.",
+        "A message is text: a template over its row, as IntegrateExpression has it. Where that is "
+        "null, the message has no value.",
         example='"{order_id};{status}"',
         differs="extension",
     )
     Bytes: Annotated[str, Field(min_length=1)] | None = parameter(
         None,
-        "A message is the bytes of this column of its row, as they are. Where that is null, the message has no value.",
+        "A message is the bytes of this column. Where that is null, the message has no value.",
         example="photo",
         differs="extension",
     )
@@ -83,13 +79,11 @@ class FileFormat(Scoped):
     ConvertNewlinesTo: Literal["UNIX", "DOS"] | None = parameter(None, "Line ends of text.", example="DOS")
     BeforeUpdateColumns: Annotated[str, Field(min_length=1)] | None = parameter(
         None,
-        "An update is one row with both images: a column's value before the update has the column's name with this "
-        "prefix.",
+        "An update is one row of operation 2 with both images: the values before it are in columns with this prefix.",
         example='"old&"',
-        differs="The row's operation is 2; HVR does not say.",
     )
     BeforeUpdateColumnsWhenChanged: bool = parameter(
-        False, "Only changed columns have their value before the update; in JSON and XML.", example="true"
+        False, "Only changed columns have their value before the update: in JSON and XML.", example="true"
     )
     Envelope: Literal["DEBEZIUM", "OPENCDC", "AIRBYTE"] | None = parameter(
         None,

@@ -20,13 +20,12 @@ class Restrict(InContext):
     action: Literal["Restrict"]
     CaptureCondition: str | None = parameter(
         None,
-        "A condition in SQL over the row, with {column}, {hvr_cap_user}, {hvr_var_NAME} in it: only rows for which it "
-        "is true are sent. An update out of it becomes a delete, one into it an insert.",
+        "A condition in SQL over the row alone, without subqueries, with {column}, {hvr_cap_user}, "
+        "{hvr_var_NAME} in it: only rows for which it is true are sent. An update out of it becomes a"
+        " delete, one into it an insert. Where an image lacks a column that it asks for, the update's"
+        " other image decides; if that lacks it too, the row is sent. An update without a before "
+        "image is sent as an update where it is true, else as a delete.",
         example="\"{region} = 'EU' and {amount} >= 10\"",
-        differs="Evaluated here, so it sees the row alone: no subqueries. Where a row lacks a column that it asks for "
-        "(a delete that has the key only), the result for the update's other image holds; if that is unknown too, the "
-        "row is sent. An update without a before image is sent as an update where the condition is true, and as a "
-        "delete where it is false.",
     )
     RefreshCondition: str | None = parameter(
         None,
@@ -46,8 +45,8 @@ class Restrict(InContext):
     )
     AddressTo: str | None = parameter(
         None,
-        "Where rows go: locations, location groups, aliases or patterns with commas between, or {column} for the "
-        "value in the row. Rows that do not go to the Kafka location are counted, not sent.",
+        "Where rows go: locations, location groups, aliases or patterns with commas between, or "
+        "{column}. Rows that do not go to the Kafka location are counted.",
         example='"kaf,{region}"',
     )
     AddressSubscribe: str | None = parameter(

@@ -22,7 +22,6 @@ class Scheduling(Scoped):
         "The daemon integrates what is there at these times, instead of continuously: minute, hour, day, month and "
         "weekday as in cron, several with | between, in the local time zone.",
         example='"0 10-18 * * 1-5|0 0 * * *"',
-        differs="HVR's pages do not say how several times are written.",
     )
     IntegrateOnceOnStart: bool = parameter(
         False,
@@ -31,8 +30,7 @@ class Scheduling(Scoped):
     )
     LatencySLA: Annotated[int, Field(ge=1), Counted("seconds")] | None = parameter(
         None,
-        "The longest accepted time from commit to acknowledgement, in seconds; a cycle above it is logged as a "
-        "warning.",
+        "The longest accepted time from commit to acknowledgement, in seconds; a cycle above it is a "
+        "warning in the log.",
         example="60",
-        differs="HVR's pages do not name the unit; its TimeContext, hours in which it holds, is not there.",
     )

@@ -18,38 +18,33 @@ class TableProperties(InContext):
     """Properties of a table."""
 
     EXAMPLE: ClassVar[str] = """\
-# {hvr_schema} and {hvr_tbl_base_name} in topics and expressions
 - {action: TableProperties, table: orders, Schema: SALES, BaseName: ORDERS}
-# all columns of the primary key are hashed for the message key
+# all of the key is hashed
 - {action: TableProperties, DistributionKeyLimit: 0}
-# texts that are too long for their type are cut, and written down
 - {action: TableProperties, CoerceErrorPolicy: WARNING_FILE, CoerceErrorType: STRING_TRUNCATION}
-# a table of the channel that is not sent
 - {action: TableProperties, table: audit, Absent: true}
 """
 
     action: Literal["TableProperties"]
     BaseName: str | None = parameter(
         None,
-        "At the Kafka location: the value of {hvr_tbl_base_name}. At the source: the table's name in the records, "
+        "At Kafka: the value of {hvr_tbl_base_name}. At the source: the table's name in the records, "
         "without its schema.",
         example="ORDERS",
-        differs="To change the source, name its location or group: * means the messages.",
     )
     Absent: bool = parameter(False, "The table is not sent; its changes are counted.", example="true")
     Schema: str | None = parameter(
         None,
-        "At the Kafka location: the value of {hvr_schema}. At the source: the table's schema in the records.",
+        "At Kafka: the value of {hvr_schema}; by default the schema of the table's definition. At the"
+        " source: the table's schema in the records.",
         example="SALES",
-        differs="Without it {hvr_schema} is the schema of the table's definition; in HVR there is none. To change "
-        "the source, name its location or group: * means the messages.",
     )
     Partitions: str | None = parameter(
         None,
-        "At the source: which tables of the records are partitions of this one, beside those that its definition has: "
-        "a|b, with * for any text; SCHEMA.NAME, or NAME in any schema.",
+        "Which tables of the records are partitions of this one, beside those of its definition: a|b,"
+        " with * for any text; SCHEMA.NAME, or NAME in any schema.",
         example='"orders_2*"',
-        differs="An extension: HVR asks the database.",
+        differs="extension",
     )
     TrimWhiteSpace: bool = parameter(
         False, "Blanks at the end of varchar and char of a length are cut off.", example="true"
@@ -58,7 +53,6 @@ class TableProperties(InContext):
         "NO",
         "YES: timestamps without zone lose their time. MIDNIGHT: written as text, they lose it if it is 00:00:00.",
         example="MIDNIGHT",
-        differs="Of all timestamps without zone; HVR looks at the date of Oracle and SQL Server.",
     )
     CharacterMapping: str | None = parameter(
         None,
@@ -72,22 +66,18 @@ class TableProperties(InContext):
     )
     MissingRepresentationString: str | None = parameter(
         None,
-        "What is sent for a missing text.",
+        "What is sent for a missing text; null stays null. Each of the three is for its own kind of values.",
         example='"?"',
-        differs="Null is not missing, and stays null. HVR invents values for numbers and dates where this alone is "
-        "set; here they stay missing.",
     )
     MissingRepresentationNumeric: str | None = parameter(
         None,
         "What is sent for a missing number.",
         example='"-1"',
-        differs="Null stays null. HVR invents a text where only another of the three is set; here it stays missing.",
     )
     MissingRepresentationDate: str | None = parameter(
         None,
         "What is sent for a missing date or timestamp.",
         example='"1970-01-01"',
-        differs="HVR invents a date where only another of the three is set; here the value stays missing.",
     )
     DistributionKeyLimit: Annotated[int, Field(ge=0)] = parameter(
         1, "How many columns of the key are hashed for Kafka, where none is flagged; 0 is all.", example="0"
@@ -97,16 +87,16 @@ class TableProperties(InContext):
     )
     CoerceErrorPolicy: Literal["FATAL", "SILENT", "WARNING", "WARNING_FILE"] = parameter(
         "FATAL",
-        "What becomes of a value that does not fit its type in the messages. FATAL: the cycle fails. SILENT: it is "
-        "coerced. WARNING: that is counted in the log. WARNING_FILE: it is also written to coerced.jsonl beside "
-        "the channel's state, with the key, up to 1,000 of a change file.",
+        "What becomes of a value that does not fit its type in the messages, numbers too. FATAL: the "
+        "cycle fails. SILENT: it is coerced. WARNING: that is counted in the log. WARNING_FILE: it is"
+        " also written to coerced.jsonl beside the channel's state, with the key, up to 1,000 of a "
+        "change file.",
         example="WARNING",
-        differs="The file is JSON lines; HVR's is binary. FATAL is fatal for numbers too, which HVR rounds silently.",
     )
     CoerceErrorType: str | None = parameter(
         None,
-        "Which misfits the policy is for, with commas between; all by default. NUMERIC_RANGE, DATE_RANGE: the "
-        "nearest possible value. STRING_TRUNCATION: cut off. ROUNDING: toward zero. ENCODING: a question mark. "
-        "NULLS: 0 or empty text. OTHER: null, or 0 or empty text.",
+        "For which misfits the policy is, with commas between; by default all. NUMERIC_RANGE, "
+        "DATE_RANGE: the nearest possible value. STRING_TRUNCATION: cut off. ROUNDING: toward zero. "
+        "ENCODING: a question mark. NULLS: 0 or empty text. OTHER: null, or 0 or empty text.",
         example='"STRING_TRUNCATION,NUMERIC_RANGE"',
     )
