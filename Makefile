@@ -92,14 +92,15 @@ docs: $(VENV)/installed
 site: $(VENV)/installed
 	$(BIN)/mkdocs build --strict
 
-# The lock files: exact versions and hashes, for every Python and platform that is supported; without what only development
-# needs, for the image, the same versions.
+# The lock files: exact versions and hashes, for every Python and platform that is supported; and, of the same versions, what the
+# image has: the base and these extras.
+lock: IMAGE := sql postgres mysql aws
 lock:
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install -q uv
 	build/lock/bin/uv pip compile -q --universal --python-version 3.10 --all-extras --generate-hashes --no-header \
 		--no-emit-index-url --upgrade -o requirements.lock pyproject.toml
-	build/lock/bin/uv pip compile -q --universal --python-version 3.10 --generate-hashes --no-header --no-emit-index-url \
-		--constraint requirements.lock --upgrade -o requirements-runtime.lock pyproject.toml
+	build/lock/bin/uv pip compile -q --universal --python-version 3.10 $(IMAGE:%=--extra %) --generate-hashes --no-header \
+		--no-emit-index-url --constraint requirements.lock --upgrade -o requirements-runtime.lock pyproject.toml
 
 $(VENV)/installed: requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.10 to 3.13 is needed, and none of python3.10 … python3.13, python3 is one."; exit 5; }
