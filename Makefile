@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # The pure tests with a marker; each process would import all others first.
 marked = -m $(1) $$(grep -rlw 'mark.$(1)' tests/unit tests/wire)
 
-.PHONY: quickstart test fast lint fmt cov bench faults fuzz lock docs site clean
+.PHONY: quickstart test fast lint fmt cov bench faults fuzz lock docs site release-dry-run clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
@@ -91,6 +91,10 @@ docs: $(VENV)/installed
 # The documentation as a site, in build/site.
 site: $(VENV)/installed
 	$(BIN)/mkdocs build --strict
+
+# What a release consists of, from the commit that is checked out, in build/release; and the wheel is tried.
+release-dry-run: $(VENV)/installed
+	$(BIN)/python -m tests.release
 
 # The lock files: exact versions and hashes, for every Python and platform that is supported; and, of the same versions, what the
 # image has: the base and these extras.
