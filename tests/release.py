@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
@@ -23,7 +24,8 @@ from tests.parts import helm
 
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "build" / "release"
-EXTRAS = ("sql", "postgres", "mysql", "aws", "quickstart")
+EXTRAS = ("postgres", "quickstart", "sql", "mysql", "aws")
+CHANNEL = "channels/quickstart.yaml"
 CAPTURE = """\
 channel: x
 state: state
@@ -71,19 +73,22 @@ def _distributions(place: Path) -> dict[str, str]:
     _run("git", "clone", "--quiet", ROOT, place / "source")
     words = (sys.executable, "-m", "build", "--no-isolation", "--outdir", place / "dist", place / "source")
     _run(*words, environment={"SOURCE_DATE_EPOCH": epoch})
-    _packed_again(next((place / "dist").glob("*.tar.gz")), int(epoch))
+    packed_again(next((place / "dist").glob("*.tar.gz")), int(epoch))
     return {one.name: _sha256(one) for one in sorted((place / "dist").iterdir())}
 
 
-def _packed_again(sdist: Path, epoch: int) -> None:
+def packed_again(sdist: Path, epoch: int) -> None:
     """Give all entries of an sdist, which setuptools dates by the clock, the time of the commit and no owner."""
     with tarfile.open(sdist) as given:
         entries = [(one, file.read() if (file := given.extractfile(one)) else b"") for one in given.getmembers()]
-    with sdist.open("wb") as raw, gzip.GzipFile("", "wb", mtime=epoch, fileobj=raw) as packed:
-        with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as made:
-            for one, data in sorted(entries, key=lambda entry: entry[0].name):
-                one.mtime, one.uid, one.gid, one.uname, one.gname, one.pax_headers = epoch, 0, 0, "", "", {}
-                made.addfile(one, io.BytesIO(data))
+    with (
+        sdist.open("wb") as raw,
+        gzip.GzipFile("", "wb", mtime=epoch, fileobj=raw) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as made,
+    ):
+        for one, data in sorted(entries, key=lambda entry: entry[0].name):
+            one.mtime, one.uid, one.gid, one.uname, one.gname, one.pax_headers = epoch, 0, 0, "", "", {}
+            made.addfile(one, io.BytesIO(data))
 
 
 def _tried(wheel: Path, scratch: Path) -> Path:
@@ -108,7 +113,7 @@ def _tried(wheel: Path, scratch: Path) -> Path:
         integrator,
         "check",
         "--channel",
-        venv / "share/integrator/channels/quickstart.yaml",
+        venv / "share/integrator" / CHANNEL,
         cwd=empty,
         environment=environment,
     )
@@ -116,26 +121,39 @@ def _tried(wheel: Path, scratch: Path) -> Path:
     said = _run(integrator, "check", "--channel", "x.yaml", cwd=empty, code=5)
     if "pip install 'integrator[postgres]'" not in said:
         sys.exit(f"check does not say which extra is missing:\n{said}")
+    (empty / "x.yaml").unlink()
     for extra in EXTRAS:
         before, size = size, install(f"[{extra}]")
         print(f"  with [{extra}]: {size - before} MiB more")
-    (empty / "x.yaml").unlink()
-    if shutil.which("java"):
-        said = _run(integrator, "quickstart", cwd=empty)
-        print("quickstart:", *said.splitlines()[-12:], sep="\n  ")
-        if "No database" in said or list(empty.iterdir()):
-            sys.exit(f"the quickstart captured no database, or left files:\n{said}")
-    else:
-        print("NOT TRIED: the quickstart, for there is no java on the PATH")
+        if extra == "quickstart":
+            _quickstart(integrator, empty)
     return python
 
 
+def _quickstart(integrator: Path, empty: Path) -> None:
+    if not shutil.which("java"):
+        print("NOT TRIED: the quickstart, for there is no java on the PATH")
+        return
+    said = _run(integrator, "quickstart", cwd=empty)
+    print("quickstart:", *said.splitlines()[-12:], sep="\n  ")
+    if "No database" in said or list(empty.iterdir()):
+        sys.exit(f"the quickstart captured no database, or left files:\n{said}")
+
+
 def _bill_of_materials(python: Path, version: str) -> None:
-    """Write the CycloneDX document of the environment with all extras; the tool checks it against the schema."""
+    """Write the CycloneDX document of the environment with all extras, and check it against the schema."""
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
     file = OUT / f"integrator-{version}.cdx.json"
     words = ("environment", python, "--pyproject", ROOT / "pyproject.toml", "--mc-type", "application")
     tool = Path(sys.executable).with_name("cyclonedx-py")
-    _run(tool, *words, "--output-reproducible", "--spec-version", "1.6", "--validate", "--output-file", file)
+    _run(tool, *words, "--output-reproducible", "--spec-version", "1.6", "--output-file", file)
+    document = json.loads(file.read_text())
+    document["metadata"]["component"]["version"] = version  # which pyproject.toml does not have
+    file.write_text(json.dumps(document, indent=1))
+    if wrong := JsonStrictValidator(SchemaVersion.V1_6).validate_str(file.read_text()):
+        sys.exit(f"{file}: {wrong}")
 
 
 def _chart(version: str) -> None:
@@ -156,8 +174,22 @@ def _image(version: str) -> None:
     elif subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
         print("NOT BUILT: the image, for no Docker answers")
     else:
+        name = f"integrator:{version.replace('+', '-')}"
         words = ("--build-arg", f"BASE_IMAGE={base}", "--label", f"org.opencontainers.image.version={version}")
-        _run("docker", "build", *words, "--tag", f"integrator:{version.replace('+', '-')}", ROOT)
+        _run("docker", "build", *words, "--tag", name, ROOT)
+        _run(
+            "docker",
+            "run",
+            "--rm",
+            "--env",
+            "KAFKA_BROKERS=a:1",
+            name,
+            "python",
+            "run.py",
+            "check",
+            "--channel",
+            CHANNEL,
+        )
 
 
 def _version(wheel: Path) -> str:
