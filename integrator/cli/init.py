@@ -10,7 +10,6 @@ import typer
 from integrator.channel.secret import Secrets
 from integrator.cli import definitions, output
 from integrator.cli.local import local_timezone
-from integrator.cli.options import without_pandas
 from integrator.cli.templates import Template
 from integrator.errors import ConfigurationError
 
@@ -69,7 +68,6 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = Template.FIRST,
 ) -> None:
     """Write a first channel over change files or topics, check it, and say what to do next."""
-    without_pandas()
     from integrator.cli import first_channel
 
     if channel.exists():

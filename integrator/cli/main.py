@@ -140,12 +140,12 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     variables: Variables = None,
 ) -> None:
     """Check a channel completely; needs neither Spark nor Kafka."""
-    if test_topic and not connect:
-        raise typer.BadParameter("--test-topic goes with --connect")
-    plan = plan_of(context, channel, contexts, variables, refreshing=refreshing)
     from integrator.cli import as_json
     from integrator.cli import check as checking
 
+    if test_topic and not connect:
+        raise typer.BadParameter("--test-topic goes with --connect")
+    plan = plan_of(context, channel, contexts, variables, refreshing=refreshing)
     plans = [plan, plan_of(context, channel, contexts, variables, refreshing=True)] if plan.refreshes else [plan]
     connected = checking.connect(plans, test_topic) if connect else checking.look_at(plans)
     if as_object:
@@ -167,10 +167,10 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     variables: Variables = None,
 ) -> None:
     """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
-    made = plan_of(context, channel, contexts, variables, refreshing=refreshing)
     from integrator.cli import as_json, show
     from integrator.names import meant
 
+    made = plan_of(context, channel, contexts, variables, refreshing=refreshing)
     known = [one.table.name for one in made.recipe.tables]
     for name in table or []:
         if name not in known:

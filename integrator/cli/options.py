@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,7 +28,6 @@ def plan_of(
     refreshing: bool = False,
 ) -> Plan:
     """Make the plan; librdkafka looks at its properties too. Its secrets are hidden in what `main` prints."""
-    without_pandas()
     from integrator import plan as planning
     from integrator.channel.load import RunOptions
     from integrator.deliver.kafka.refused import refused
@@ -42,30 +40,6 @@ def plan_of(
     context.obj.append(run.secrets)  # before the first of them is known: a defect's traceback may show it
     progress.configure(run.secrets)
     return planning.build(channel, local_timezone(), run, refreshing=refreshing, client=refused)
-
-
-class _NoPandas:
-    """A finder of modules that has no pandas."""
-
-    @staticmethod
-    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
-
-
-def without_pandas() -> None:
-    """Have PyArrow find no pandas, which it imports for its first array of a list: 0.2 s, and nothing here uses it.
-
-    PySpark imports pandas by itself, where Spark runs.
-    """
-    import pyarrow as pa
-
-    if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas)
-        try:
-            pa.array([0])
-        finally:
-            sys.meta_path.remove(_NoPandas)
 
 
 def progress_of(context: typer.Context, channel: str) -> Progress:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from integrator.cli import output
-from integrator.cli.options import AsJson, ChannelFile, plan_of, progress_of, without_pandas
+from integrator.cli.options import AsJson, ChannelFile, plan_of, progress_of
 
 
 def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -29,7 +29,6 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_object: AsJson = False,
 ) -> None:
     """Show the last synced cycles of a channel, go back to one, or write or read a backup of the progress."""
-    without_pandas()
     from integrator.cli import as_json, show
     from integrator.monitor.backlog import Lag, backlog_of
     from integrator.names.numbers import are, counted

@@ -27,7 +27,7 @@ def check(tmp_path, source, target, rest, hidden=()):
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({hidden})); sys.argv = ['integrator', 'check', '--channel', 'channel.yaml']\n"
         "from integrator.cli.main import main\n"
-        f"code = main(); print([name for name in {(*LIBRARIES, 'pandas', 'pyspark')} if sys.modules.get(name)]); sys.exit(code)"
+        f"code = main(); print([name for name in {(*LIBRARIES, 'pyspark')} if sys.modules.get(name)]); sys.exit(code)"
     )
     return subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
 
