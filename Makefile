@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # The pure tests with a marker; each process would import all others first.
 marked = -m $(1) $$(grep -rlw 'mark.$(1)' tests/unit tests/wire)
 
-.PHONY: quickstart test fast lint fmt cov bench faults fuzz lock docs site release-dry-run clean
+.PHONY: quickstart test fast lint fmt size cov bench faults fuzz lock docs site release-dry-run clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
@@ -15,7 +15,7 @@ quickstart: $(VENV)/installed
 # What is pure runs in parallel, random schedules of exactly once among it; tests of compiled loops once more with each index checked, and those with little data without
 # the compiler. Tests with Spark and a broker, those of faults among them, run in three processes, each with its own Spark and
 # broker.
-test: $(VENV)/prepared lint
+test: $(VENV)/prepared lint size
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
 	$(BIN)/pytest -n auto tests/model
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine)
@@ -35,6 +35,10 @@ lint: $(VENV)/installed
 fmt: $(VENV)/installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# Lines by package, whole and core, beside those of the last release.
+size: $(VENV)/installed
+	@$(BIN)/python -m tests.size
 
 # Lines and branches that pure tests run, as pages in build/coverage. Compiled loops count as not run.
 cov: $(VENV)/installed

@@ -85,8 +85,12 @@ class IntegratorError(Exception):
 
     def to_wire(self) -> str:
         """Return one line of text from which `from_wire` makes the same error in another process."""
-        text = json.dumps([type(self).__name__, *self.args])
-        return _MARK + text.replace(_MARK, f"\\u{ord(_MARK[0]):04x}{_MARK[1:]}") + _MARK  # a value may have the mark
+        return _on_wire([type(self).__name__, *self.args])
+
+
+def _on_wire(parts: Sequence[object]) -> str:
+    text = json.dumps(parts)
+    return _MARK + text.replace(_MARK, f"\\u{ord(_MARK[0]):04x}{_MARK[1:]}") + _MARK  # a value may have the mark
 
 
 @dataclass(frozen=True, order=True)
@@ -124,14 +128,21 @@ class DataError(IntegratorError):
     kind = DATA
     has_values = True
 
-    def __init__(self, fault: Fault | str, others: Others | None = None) -> None:
+    def __init__(self, fault: Fault | str, others: Others | None = None, place: tuple[str, int] | None = None) -> None:
         """Take the fault of the first wrong record, or a text where it is of none.
 
-        others: finds the faults of all that are wrong so, where lines may be rejected.
+        others: finds the faults of all that are wrong so, where lines may be rejected. place: the file and the line,
+        of an error of another process.
         """
         super().__init__(shortened(str(fault), _DATA))
         self.fault = fault if isinstance(fault, Fault) else None
         self.others = others
+        self.place = self.fault.place if self.fault else Place(*place) if place else None
+
+    def to_wire(self) -> str:
+        """Return one line of text, as the other errors, with the place."""
+        place = None if self.place is None else (self.place.file, self.place.line)
+        return _on_wire([type(self).__name__, *self.args, None, place])
 
 
 class PublicDataError(DataError):

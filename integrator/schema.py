@@ -175,6 +175,11 @@ class Table:
         """The name in the database, with its schema where it has one."""
         return f"{self.schema}.{self.base_name}" if self.schema else self.base_name
 
+    @property
+    def at_source(self) -> tuple[str, ...]:
+        """Its full name, and those of its partitions, which may be patterns."""
+        return self.full_name, *self.partitions
+
     def column(self, name: str) -> Column | None:
         """Return the column of that name, or None."""
         return next((column for column in self.columns if column.name == name), None)

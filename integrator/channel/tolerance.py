@@ -37,9 +37,10 @@ class Errors(Model):
     )
     tables: Literal["stop", "set_aside"] = Field(
         "stop",
-        description="What becomes of a captured table that cannot be sent, for a registry refuses its schema, or its "
-        "names or types go into no message. stop: the channel stops. set_aside: the others go on. It is tried again at "
-        "each start, and by `resume --table`; then its rows are read again, after a truncate.",
+        description="What becomes of a captured table that cannot be sent, for a registry refuses its schema, its "
+        "names or types go into no message, or a change of it is wrong. stop: the channel stops. set_aside: the others "
+        "continue, and its changes are held in the state directory. It is tried again at each start, and by `resume "
+        "--table`; then its changes are sent, in order.",
     )
     topic: TopicName | None = Field(
         None,

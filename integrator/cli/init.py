@@ -64,7 +64,7 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     password_file: definitions.PasswordFile = None,
     jar: definitions.Jars = None,
     template: Annotated[
-        Template, typer.Option(help="first: a minimal channel; production: see docs/howto/production.md.")
+        Template, typer.Option(help="first: a minimal channel; production: what it does not know does not stop it.")
     ] = Template.FIRST,
 ) -> None:
     """Write a first channel over change files or topics, check it, and say what to do next."""

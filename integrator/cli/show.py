@@ -45,8 +45,7 @@ def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterat
         yield f"last failure: {failure.time} ({failure.kind}), {what}, number {failure.in_a_row} in a row{again}"
         yield from (f"  {line}" for line in failure.error.splitlines())
     yield from refreshes.standing()
-    for name, one in aside.read(state.path).items():
-        yield f"table {name} is set aside since {one.since}: {one.reason}"
+    yield from aside.texts(state.path)
 
 
 def lag(lag: Lag | None) -> Iterator[str]:

@@ -55,8 +55,8 @@ locations:
     # Topics that are not there are created so; without this they must be there. In production: 3 replicas.
     Create_Topics: {{Partitions: 4, Replication_Factor: 1}}
 {tables}actions:
-  # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update, 5 truncate);
-  # integ_seq orders them.
+  # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update, 3 the row before
+  # its key was updated, which is gone, 4 the row before an update of the rest, 5 truncate); integ_seq orders them.
   - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
   - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
      IntegrateExpression: "{{hvr_integ_seq}}"}}
@@ -69,7 +69,7 @@ NO_ACCESS = """\
 """
 """Of a Kafka location in production, where nothing is known of its access."""
 PRODUCTION = """\
-# What is sent where. Every word is in docs/reference.md; docs/howto/production.md has a checklist beside it.
+# What is sent where. Every word is in docs/reference.md; docs/howto/production.md has how it is run.
 channel: {name}
 # Progress, on a disk that is kept and backed up. One process has it at a time.
 state: state
@@ -91,8 +91,8 @@ errors:
 # A broker that is away does not end the process, however long.
 restart: {{timeout_seconds: -1}}
 {tables}actions:
-  # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update, 5 truncate);
-  # integ_seq orders them.
+  # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update, 3 the row before
+  # its key was updated, which is gone, 4 the row before an update of the rest, 5 truncate); integ_seq orders them.
   - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
   - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
      IntegrateExpression: "{{hvr_integ_seq}}"}}

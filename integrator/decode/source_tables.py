@@ -10,6 +10,9 @@ from integrator.contracts.streams import Source, check_one_source
 from integrator.errors import Fault, Place, PublicDataError
 from integrator.schema import Table
 
+OF_OTHERS = "pg_catalog", "other tables"
+"""The schema and name of rows of others where changes of one table are held. No database has such a table."""
+
 
 class Catalogue:
     """The tables of a channel by their names in it and in the source. absent: those that are counted and not sent."""
@@ -117,6 +120,8 @@ class SourceTables:
             raise PublicDataError(
                 Fault(where, "the name of the record's table is empty text; the source must write it")
             )
+        if (source.schema, source.name) == OF_OTHERS:
+            return "rows of absent tables"
         whole = self._catalogue.whole(source) if self._catalogue.partitioned else None
         found = [whole] if whole is not None else self._catalogue.matching(source)
         if not found and by_topic:

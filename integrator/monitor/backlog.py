@@ -88,7 +88,8 @@ class Backlog:
         synced = self._state.last_slice()
         journal = Journal(self._state.journal)
         left = [entry for _, entry in journal.between(synced, len(journal))]
-        left += journal.untaken(self._listing().slices(journal.ends))
+        listing = self._listing()
+        left += journal.untaken(listing.slices(journal.ends), listing.number_of)
         records = Counter(dict.fromkeys(journal.ends, 0))
         for one in left:
             if one.stream:

@@ -165,10 +165,7 @@ def _count(state: str) -> int:
 
 def _set_aside(plan: Plan) -> list[str]:
     """Return which tables are set aside, and why: that changes while a process runs."""
-    return [
-        plan.secrets.mask(f"table {name} is set aside since {one.since}: {one.reason}")
-        for name, one in aside.read(Path(plan.state)).items()
-    ]
+    return [plan.secrets.mask(text) for text in aside.texts(Path(plan.state))]
 
 
 def _failure(failure: Failure) -> dict[str, Any]:

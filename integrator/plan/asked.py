@@ -18,13 +18,10 @@ from integrator.sources.tables import TableSource
 def check_source(scope: ChannelScope, source: AnySource, tables: Sequence[TableRecipe]) -> None:
     """Report what tables are to have and the source does not have, or does not have in one piece."""
     _check_added(scope)
-    location = scope.channel.locations[scope.cap_loc]
-    reads_rows = isinstance(location, DatabaseLocation) and location.snapshot != "never"
-    if scope.channel.errors.tables == "set_aside" and not reads_rows:
-        text = (
-            "a table that is set aside has its rows read again, which only captured databases have (snapshot: initial)"
-        )
-        scope.problems.add(("errors", "tables"), f"{text}; leave it out")
+    is_captured = isinstance(scope.channel.locations[scope.cap_loc], DatabaseLocation)
+    if scope.channel.errors.tables == "set_aside" and not is_captured:
+        text = "set_aside: changes of a table are held for captured databases alone; leave it out"
+        scope.problems.add(("errors", "tables"), text)
     if isinstance(source, TableSource):
         return
     _check_marks(scope, source, tables)

@@ -19,13 +19,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import BegunOtherwise, EnvironmentFault, Found, IntegratorError
+from integrator.errors import BegunOtherwise, DataError, EnvironmentFault, Found, IntegratorError
 from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
 from integrator.run.left_cycle import LeftCycle
-from integrator.run.replanning import keep, registered, replanned, taken_up
+from integrator.run.replanning import as_set_aside, keep, registered, replanned, resumed, without_table
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.seen import progress
@@ -36,8 +36,7 @@ from integrator.run.seen.observer import Observer
 from integrator.run.spark import session, starting
 from integrator.run.spark.failures import classify
 from integrator.run.spark.steps import SparkSteps
-from integrator.run.state import consistency
-from integrator.run.state.aside import is_requested
+from integrator.run.state import aside, consistency
 from integrator.run.state.compaction import JournalCompaction
 from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES
@@ -68,26 +67,31 @@ class Job:
         self._jvms_lock: object = None
         self._begun = self._receiving = False
         self._left = LeftCycle(self.state)
-        self._is_kept = False
-        """Whether the state keeps what the plan's source knows."""
+        self._is_kept = self._is_resuming = False
+        """Whether the state keeps what the plan's source knows, and whether tables are being resumed."""
 
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
-        channel = self.plan.channel
         self.plan.changes.prepare(self.plan.recipe.read.path)
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
-        journal = consistency.check(self.state)
+        self.plan = as_set_aside(self.plan, self.state)
         self._left.look(self.plan)
-        source = self.plan.changes
-        there = self._listing().slices(journal.ends, Limit(most=1))
-        kept = KEPT_CYCLES, self.state.ends()
-        self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, *kept))
-        self._compaction = JournalCompaction(self.state, self._feed, channel)
+        self._open_feed()
         self.heart.goes_on_after(self.state.last_mark())
         self.plan = registered(self.plan, self.state)
         if not self._left.is_of_another_plan:
             self.keep()
+
+    def _open_feed(self) -> None:
+        journal = consistency.check(self.state)
+        there = self._listing().slices(journal.ends, Limit(most=1))
+        opening = Opening(
+            self.plan.channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES, self.state.ends()
+        )
+        self._feed = self.plan.changes.open(opening)
+        self._set_aside()
+        self._compaction = JournalCompaction(self.state, self._feed, self.plan.channel)
 
     def close(self) -> None:
         """Give the channel back."""
@@ -138,7 +142,7 @@ class Job:
                 self.run(spark, once=False)
 
     def _listing(self) -> SliceListing:
-        return self.plan.changes.listing(self.plan.recipe.read.path, self.plan.delay)
+        return self.plan.changes.listing(self.plan.recipe.read.path, 0 if self._is_resuming else self.plan.delay)
 
     def run_scheduled(self, spark: SparkSession, *, at_once: bool) -> None:
         """Integrate what is there at the times of the plan's schedule, until the end, or until no time is left.
@@ -167,8 +171,6 @@ class Job:
         """
         if self._stopping.is_set():
             return
-        if self._takes_up():
-            self.plan, self._is_kept = taken_up(self.plan, self.state), False
         adding = True
         while adding:
             with contextlib.ExitStack() as held:
@@ -176,11 +178,13 @@ class Job:
                     return
                 self.state.begin_turn(SUCCESSOR_WAIT_S)
                 try:
+                    if self._resumes():
+                        self._resume_tables(spark)
                     if once and not self._receiving:
                         self._feed.catch_up(self.state.last_slice())
                     self._run(spark, once=once)
-                    adding = self._left.is_synced
-                    if adding:
+                    adding = self._left.is_synced or (once and self._resumes())
+                    if self._left.is_synced:
                         self.plan, self._is_kept = self._left.current(), False
                 except BegunOtherwise:
                     plan = self._left.begun_by(self.plan)
@@ -189,6 +193,52 @@ class Job:
                     self._send_by(plan)
                 except (PySparkException, Py4JError, ConnectionError) as error:
                     raise classify(error) or consistency.of_checkpoint(self.state, error) or error from error
+
+    def _resume_tables(self, spark: SparkSession) -> None:
+        """Have tables be sent again that were set aside, where they can be now.
+
+        First all is sent, without them, that was captured until now; then what is held of them; then what comes. So
+        each has its changes in order (I3).
+        """
+        self._feed.synced(self.state.last_slice())
+        made = resumed(self.plan, self.state)
+        if self.plan.aside.keys() > made.aside.keys():
+            self._feed.close()
+            self._is_resuming = True
+            try:
+                self._run(spark, once=True)
+                self._hand_back()
+            finally:
+                self._is_resuming = False
+                self._open_feed()
+                if self._receiving:
+                    self._feed.start(self.state.last_slice())
+            return
+        for name in aside.requested(self.state.path):
+            self._log.warning("a table is still set aside", table=name, why=made.aside.get(name, "it is not captured"))
+        aside.forget_request(self.state.path)
+
+    def _hand_back(self) -> None:
+        """Have what is held of tables be sent next, where all that was captured is: else they are tried again."""
+        journal = consistency.check(self.state)
+        waiting = journal.untaken(self._listing().slices(journal.ends, Limit(most=1)))
+        if waiting or self.state.last_slice() < len(journal):
+            return
+        made, kept = resumed(self.plan, self.state), aside.read(self.state.path)
+        for name in [one for one in kept if one not in made.aside]:
+            self._feed.hand_back(kept[name].held)
+            self._log.info("a table is resumed", table=name)
+        self.plan, self._is_kept = made, False
+        aside.forget_request(self.state.path)
+
+    def without_table(self, error: DataError) -> bool:
+        """Have the table be set aside that a record of is wrong; return False where the channel stops instead."""
+        table = None if error.place is None else self.plan.changes.table_at(error.place)
+        plan = None if table is None else without_table(self.plan, self.state, table, str(error).splitlines()[0])
+        if plan is not None:
+            self.state.begin_turn(SUCCESSOR_WAIT_S)
+            self.plan, self._is_kept = plan, False
+        return plan is not None
 
     def _send_by(self, plan: Plan) -> None:
         """Have the left cycle sent by the plan that began it."""
@@ -200,12 +250,18 @@ class Job:
         """Have the plan know what records were found to have, when no task sends any more. Raises IntegratorError."""
         self.state.begin_turn(SUCCESSOR_WAIT_S)
         self.plan = replanned(self.plan, self.state, found)
+        self._set_aside()
 
     def keep(self) -> None:
         """Keep what the source knows, once a cycle is begun by the plan: what was kept before is not needed then."""
         if not self._is_kept:
             keep(self.plan, self.state)
+            self._set_aside()
             self._is_kept = True
+
+    def _set_aside(self) -> None:
+        """Have the feed hold the changes of the tables that the state has as set aside."""
+        self._feed.set_aside([one.held for one in aside.read(self.state.path).values()])
 
     def _hold(self, held: contextlib.ExitStack) -> bool:
         """Hold what says that rows are sent, when no refresh does; return False if the end is asked for before."""
@@ -310,12 +366,13 @@ class Job:
         return CycleShards(self.state.path, self.plan.recipe, self.plan.topics, self.keep)
 
     def _ending(self) -> bool:
-        is_asked = self.state.suspended is not None or self._takes_up()
+        is_asked = self.state.suspended is not None or self._resumes()
         return self._stopping.is_set() or is_asked or self._left.is_synced
 
-    def _takes_up(self) -> bool:
+    def _resumes(self) -> bool:
         """Whether tables are to be tried again; not within a cycle, which is sent by the plan that began it (I10)."""
-        return is_requested(self.state.path) and not self.state.is_in_cycle
+        is_asked = aside.is_requested(self.state.path) and not self._is_resuming
+        return is_asked and not self._stopping.is_set() and self.state.suspended is None and not self.state.is_in_cycle
 
 
 class _Cycles:
@@ -336,6 +393,7 @@ class _Cycles:
 
     def integrate(self, batch: DataFrame, number: int) -> None:
         """Send a cycle, again after each thing that it finds. Raises IntegratorError."""
+        wrong: DataError | None = None
         while True:
             try:
                 return self._integrate(batch, number)
@@ -343,6 +401,16 @@ class _Cycles:
                 self.close()
                 self._job.learn(found)
                 self._begin()
+            except DataError as error:
+                self.close()
+                if not self._job.without_table(error):
+                    raise
+                wrong = error
+                self._begin()
+            except BegunOtherwise:
+                if wrong is None:
+                    raise
+                raise wrong from None  # a part of the cycle is committed, by the plan that has the table
 
     def close(self) -> None:
         """Give up what is connected to the brokers."""

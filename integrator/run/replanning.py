@@ -43,35 +43,47 @@ def _resolved(plan: Plan, state: State) -> Plan:
             plan = dataclasses.replace(made, state=plan.state).of_state(state.identity())
 
 
-def taken_up(plan: Plan, state: State) -> Plan:
+def as_set_aside(plan: Plan, state: State) -> Plan:
+    """Return the plan of a process that starts, by which tables that were set aside still are.
+
+    They are to be tried again, once all that was captured without them is sent.
+    """
+    tables = {table.name for table in plan.origin.definitions.tables}
+    found = {name: one.reason for name, one in aside.read(state.path).items() if name in tables}
+    if not found:
+        return plan
+    aside.request(state.path, found)
+    made = replan(plan, discovered_columns.read(state.path), {**found, **plan.aside})
+    return dataclasses.replace(made, state=plan.state)
+
+
+def resumed(plan: Plan, state: State) -> Plan:
     """Return the plan with tables that were set aside and are to be tried again. Raises IntegratorError."""
     names = aside.requested(state.path)
     left = {name: why for name, why in plan.aside.items() if name not in names}
     made = replan(plan, discovered_columns.read(state.path), left)
-    made = registered(dataclasses.replace(made, state=plan.state), state)
-    aside.forget_request(state.path)
-    return made
+    return registered(dataclasses.replace(made, state=plan.state), state)
+
+
+def without_table(plan: Plan, state: State, table: str, reason: str) -> Plan | None:
+    """Return the plan by which a table is set aside; None where the channel stops then. Raises IntegratorError."""
+    if table in plan.aside or not sets_aside(plan):
+        return None
+    made = replan(plan, discovered_columns.read(state.path), {**plan.aside, table: reason})
+    return registered(dataclasses.replace(made, state=plan.state), state)
 
 
 def keep(plan: Plan, state: State) -> None:
-    """Keep what a plan knows: the definitions of its source's tables, and which tables are set aside.
-
-    The rows of those that are not any more are read again.
-    """
+    """Keep what a plan knows: the definitions of its source's tables, and which tables are set aside."""
     plan.changes.keep(state.path)
-    names = {table.name: table.full_name for table in plan.origin.definitions.tables}
-
-    def leave(tables: list[str]) -> None:
-        log.info("tables are no longer set aside", tables=tables)
-        plan.changes.read_again(state.path, tables)
-
+    names = {table.name: table.at_source for table in plan.origin.definitions.tables}
     log = structlog.get_logger().bind(channel=plan.channel)
-    for name in aside.keep(state.path, plan.aside, names, leave):
+    for name in aside.keep(state.path, plan.aside, names, state.last_slice()):
         log.warning(
-            "a table is set aside, and the others go on",
+            "a table is set aside, and the others continue; its changes are held",
             table=name,
             why=plan.aside[name],
-            remedy="mend that, and integrator resume --table, or start again: its rows are then read again",
+            remedy="mend that, and run integrator resume --table, or start again: its changes are then sent in order",
         )
 
 

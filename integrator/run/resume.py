@@ -111,7 +111,7 @@ def resume_tables(state: State, channel: str, tables: Sequence[str]) -> str:
             f"no process integrates channel {channel}; at the next start all tables that are set aside are tried again"
         )
     aside.request(state.path, tables)
-    return f"channel {channel}: process {holder} tries again: {names}; then its rows are read again, after a truncate"
+    return f"channel {channel}: process {holder} tries again: {names}; the changes that are held of it are then sent"
 
 
 def _doing(state: State) -> str:

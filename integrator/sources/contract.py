@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+import xxhash
+
 from integrator.channel.problems import Report
 from integrator.channel.sources import SourceLocation
 from integrator.contracts.recipe import Recipe
 from integrator.decode.contract import File
-from integrator.errors import IntegratorError, SchemasFound
+from integrator.errors import IntegratorError, Place, SchemasFound
 from integrator.schema import Table
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice, SliceListing, TaskSlice
@@ -94,6 +96,29 @@ class ServerLog:
     snapshot_tables_left: int | None = None
 
 
+HELD = "aside"
+"""Where in a channel's state directory changes of tables that are set aside are held."""
+
+
+@dataclass(frozen=True)
+class HeldTable:
+    """A table whose changes are held. names: its SCHEMA.TABLE, and patterns of its partitions.
+
+    after: the number in the journal of the last slice in which its changes were sent.
+    """
+
+    names: tuple[str, ...]
+    after: int
+
+    def directory(self, state: Path) -> Path:
+        """Return where its changes are held. Names may have characters that file names may not."""
+        return state / HELD / xxhash.xxh3_64_hexdigest(self.names[0].encode())
+
+    def held_bytes(self, state: Path) -> int:
+        """Return how much is held of it."""
+        return sum(path.stat().st_size for path in self.directory(state).glob("[0-9]*"))
+
+
 class Feed:
     """What a source does beside the cycles, from when the channel is locked until it is given back: nothing here."""
 
@@ -108,6 +133,12 @@ class Feed:
 
     def synced(self, last: int) -> None:
         """Take note of a synced cycle, which ends with the slice `last` (I1): what was read may be given up."""
+
+    def set_aside(self, tables: Sequence[HeldTable]) -> None:
+        """Hold the changes of these tables, and of no others, of each slice that is in a synced cycle."""
+
+    def hand_back(self, table: HeldTable) -> None:
+        """Have the changes that are held of a table be slices. Closed, and all slices are in synced cycles."""
 
     def compact(self, journal: Journal, synced: int) -> None:
         """Compact the journal, see `Journal.compact`. No stream runs."""
@@ -149,8 +180,9 @@ class FixedSchemas:
     def keep(self, state: Path) -> None:
         """Keep nothing."""
 
-    def read_again(self, state: Path, tables: Sequence[str]) -> None:
-        """Do nothing: no rows are read."""
+    def table_at(self, place: Place) -> str | None:  # noqa: ARG002 - of the contract
+        """Return None: no table is set aside."""
+        return None
 
     def server_log(self) -> ServerLog | None:
         """Return None: nobody keeps a log for it."""
@@ -230,8 +262,8 @@ class Source(Protocol):
     def keep(self, state: Path) -> None:
         """Keep what is known of its schemas in the channel's state directory."""
 
-    def read_again(self, state: Path, tables: Sequence[str]) -> None:
-        """Have all rows of tables of a database be sent again. tables: their schemas and names."""
+    def table_at(self, place: Place) -> str | None:
+        """Return the name of the captured table that a record is of; None where that is not known."""
 
     def server_log(self) -> ServerLog | None:
         """Return the log that a database keeps for the channel; None where there is none. Raises IntegratorError."""

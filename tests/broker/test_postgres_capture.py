@@ -334,9 +334,16 @@ def test_a_user_who_may_not_is_told_what_to_run(server, database, channel, name)
     database.run(f"grant select on t to {name}")
     made = plan.build(str(path), "UTC")
     assert [text for _, text in made.changes.reach("")] == [
-        f'our user may not replicate: as a superuser, alter role "{name}" replication'
+        f'our user may not replicate: as a superuser, alter role "{name}" replication',
+        f"the publication integrator_{name} is not there, and our user may not create it: have the owner of the tables "
+        f'run: create publication "integrator_{name}" for table only "public"."t" with '
+        "(publish_via_partition_root = true)",
     ]
-    database.run(f"drop owned by {name}; drop role {name}")
+    database.run(f"create publication integrator_{name} for table t with (publish = 'insert')")
+    [_, (key, text)] = made.changes.reach("")
+    assert key == "publication"
+    assert "does not publish all changes" in text
+    database.run(f"drop publication integrator_{name}; drop owned by {name}; drop role {name}")
 
 
 TYPES = {

@@ -13,7 +13,7 @@ from integrator.refresh.ledger import Ledger
 from integrator.run.resume import resume_tables
 from integrator.run.state import aside
 from integrator.run.state.directory import State
-from tests.broker.test_postgres_capture import channel, database  # noqa: F401 - fixtures
+from tests.broker.test_postgres_capture import channel, database, rows_of  # noqa: F401 - fixtures
 from tests.parts import kafka_io, postgres
 from tests.parts.daemon import Daemon
 from tests.parts.waiting import until
@@ -57,6 +57,15 @@ def rows(broker, registry, topic):
     return made
 
 
+def sent(broker, registry, topic):
+    read = AvroDeserializer(registry.client)
+    made = [
+        read(message.value, SerializationContext(topic, MessageField.VALUE))
+        for message in kafka_io.read_all(broker.servers, [topic])
+    ]
+    return [(row["op"], row["k"], row["v"]) for row in made]
+
+
 def refuse(database, registry, name):
     """A change that the registry refuses."""
     registry.client.set_compatibility(f"{name}.t-value", "FULL")
@@ -85,11 +94,14 @@ def test_a_schema_that_is_refused_sets_its_table_aside_until_it_is_taken(
     integrate_once(path)  # it is tried again, and refused again
     assert rows(broker, registry_server, f"{name}.t") == {1: "a"}
     assert rows(broker, registry_server, f"{name}.u") == {1: "a", 2: "b", 3: "c"}
+    database.run("update t set v = 4 where k = 3; delete from t where k = 2; update u set v = 'd' where k = 3")
     registry_server.client.set_compatibility(f"{name}.t-value", "NONE")
     integrate_once(path)
-    integrate_once(path)
-    assert rows(broker, registry_server, f"{name}.t") == {1: 7, 2: 2, 3: 3}
+    held = [(1, 2, 2), (1, 3, 3), (2, 3, 4)]  # and a delete, which this style does not send
+    assert sent(broker, registry_server, f"{name}.t") == [(1, 1, "a"), *held]
+    assert rows(broker, registry_server, f"{name}.u") == {1: "a", 2: "b", 3: "d"}
     assert aside.read(state.path) == {}
+    assert not [*(state.path / "aside").glob("*")]
 
 
 def test_a_schema_that_is_refused_stops_the_channel_by_default(
@@ -116,12 +128,12 @@ def test_a_table_is_resumed_in_a_process_that_runs(tables, database, broker, avr
         registry_server.client.set_compatibility(f"{name}.t-value", "NONE")
         assert "tries again: t" in resume_tables(state, name, ["t"])
         until(
-            lambda: rows(broker, registry_server, f"{name}.t") == {1: 7, 2: 2},
+            lambda: rows(broker, registry_server, f"{name}.t") == {1: "a", 2: 2},
             lambda: "\n".join(daemon.lines[-9:]),
             60,
         )
         database.run("insert into t values (4, 4)")
-        until(lambda: rows(broker, registry_server, f"{name}.t") == {1: 7, 2: 2, 4: 4}, "what follows", 60)
+        until(lambda: rows(broker, registry_server, f"{name}.t") == {1: "a", 2: 2, 4: 4}, "what follows", 60)
     finally:
         daemon.kill(everything=True)
 
@@ -142,3 +154,39 @@ def test_where_all_tables_are_wrong_the_channel_is(database, channel, integrate_
     path.write_text(f"{path.read_text()}errors: {{tables: set_aside}}\n")
     with pytest.raises(ConfigurationError, match="'op' is a column of the table"):
         integrate_once(path)
+
+
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_a_value_without_a_form_sets_its_table_aside_and_its_changes_come_in_order(
+    delivery, database, broker, channel, integrate_once, name
+):
+    database.run("create table t (k int primary key, v numeric(9, 2)); create table u (k int primary key, v int)")
+    database.run("insert into t values (1, 1); insert into u values (1, 1)")
+
+    def write(location=", values_without_form: stop"):
+        path = channel(location=location)
+        path.write_text(f"{path.read_text()}errors: {{tables: set_aside}}\ndelivery: {delivery}\n")
+        return path
+
+    integrate_once(write())
+    database.run(
+        "begin; insert into u values (2, 2); insert into t values (2, 2); insert into t values (3, 'NaN'); commit"
+    )
+    integrate_once(write())
+    database.run(
+        "begin; update u set v = 3 where k = 1; update t set v = 3 where k = 1; insert into u values (4, 4); commit"
+    )
+    integrate_once(write())
+    [entry] = aside.read(write().parent / "state" / name).values()
+    assert "NaN" in entry.reason
+    integrate_once(write(', values_without_form: "null"'))
+    found = {
+        table: [(row["op"], row["k"], row["v"]) for row in rows_of(broker, f"{name}.{table}")[f"{name}.{table}"]]
+        for table in "tu"
+    }
+    assert found["u"] == [(1, 1, 1), (1, 2, 2), (2, 1, 3), (1, 4, 4)]
+    by_key = {key: [one[2] for one in found["t"] if one[1] == key] for key in (1, 2, 3)}
+    assert {key: values[-1] for key, values in by_key.items()} == {1: 3.0, 2: 2.0, 3: None}
+    if delivery == "exactly_once":
+        assert len(found["t"]) == 4
+    assert aside.read(write().parent / "state" / name) == {}

@@ -95,7 +95,7 @@ def test_the_commands_of_the_tutorial_show_what_it_says(
     assert running.returncode == 0, shown + logs
     expected = [line for block in blocks("text") for line in block.splitlines()]
     assert [line for line in expected if line not in shown] == [], shown
-    assert len(expected) == 11
+    assert len(expected) == 10
 
 
 def stop(group: int, directory: Path, environment: dict[str, str]) -> None:

@@ -91,7 +91,7 @@ def channels() -> Iterator[tuple[str, Block]]:
                 yield completed(part), block
         for name, text in _HEREDOC.findall(block.text):
             if name.endswith(".yaml"):
-                yield text, block
+                yield completed(text), block  # or is added to one
 
 
 def completed(text: str) -> str:

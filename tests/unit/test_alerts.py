@@ -9,9 +9,7 @@ import pytest
 import yaml
 
 from integrator.errors import ConfigurationError, DataError, Defect, DeliveryError, EnvironmentFault
-from integrator.monitor.backlog import Lag
-from integrator.monitor.metrics import Metrics
-from integrator.sources.contract import ServerLog
+from tests.parts import exported
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "ops" / "alerts.yml"
@@ -45,10 +43,8 @@ def test_the_end_of_a_process_is_an_alert_that_says_what_follows_from_its_exit_c
 
 
 def test_each_metric_of_the_rules_is_there():
-    metrics = Metrics()
-    metrics.begin("a", lambda: Lag(log=ServerLog("reserved", "0/1", 1, 1, 1.0, 1, 1, 1.0)), int)
-    metrics.beat("a", "failed", 0)
-    named = set(re.findall(r"integrator_[a-z_]+", RULES.read_text()))
-    assert named
-    assert "process_start_time_seconds " in metrics.text().decode()
-    assert not [name for name in named if f"{name}{{" not in metrics.text().decode()]
+    metrics = exported.of_a_capture()
+    named = exported.named_in(RULES.read_text())
+    assert named >= exported.WATCHED
+    assert "process_start_time_seconds " in metrics
+    assert not [name for name in named if f"{name}{{" not in metrics]

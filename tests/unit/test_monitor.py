@@ -87,7 +87,7 @@ def test_a_table_that_is_set_aside_is_on_the_page_and_in_the_metrics(shop):
     state = Path(observer.channels["shop"].plan.state)
     state.mkdir(parents=True)
     assert 'integrator_tables_set_aside{channel="shop"} 0.0' in get("metrics")[1]
-    aside.keep(state, {"t": "<no> schema"}, {"t": "public.t"}, lambda _: None)
+    aside.keep(state, {"t": "<no> schema"}, {"t": ("public.t",)}, after=0)
     assert "table t is set aside since" in page(observer)
     assert "&lt;no&gt; schema" in page(observer)
     assert 'integrator_tables_set_aside{channel="shop"} 1.0' in get("metrics")[1]

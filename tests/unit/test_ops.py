@@ -1,4 +1,4 @@
-"""What is in ops/: the commands, ports, paths and metrics that it names are there."""
+"""What is in ops/, and the compose file: the commands, ports, paths and metrics that they name are there."""
 
 import json
 import re
@@ -7,16 +7,18 @@ import subprocess
 
 import kubernetes_validate
 import pytest
+import typer
 import yaml
 from setuptools.config.pyprojecttoml import read_configuration
 
-from integrator import plan
 from integrator.channel.monitor import DEFAULT_LISTEN
-from integrator.monitor.backlog import Lag
-from integrator.monitor.metrics import Metrics
+from integrator.cli import main
 from tests.conftest import ROOT
+from tests.parts import exported, pages
 
 OPS = ROOT / "ops"
+PAGE = (pages.DOCS / "howto" / "production.md").read_text(encoding="utf-8")
+PORT = DEFAULT_LISTEN.rpartition(":")[2]
 
 
 @pytest.fixture
@@ -24,33 +26,44 @@ def kubernetes():
     return {one["kind"]: one for one in yaml.safe_load_all((OPS / "kubernetes.yaml").read_text())}
 
 
-def test_the_channel_of_the_manifests_passes_check(kubernetes, tmp_path, monkeypatch):
-    for name, value in kubernetes["Secret"]["stringData"].items():
-        monkeypatch.setenv(name, value)
-    for name in ("tls.crt", "tls.key"):  # of a secret of that type
-        (tmp_path / name).touch()
-    for name, text in kubernetes["ConfigMap"]["data"].items():
-        (tmp_path / name).write_text(re.sub("/etc/integrator(-tls)?", str(tmp_path), text))
-    made = plan.build(str(tmp_path / "shop.yaml"), "UTC")
-    assert [table.topic for table in made.recipe.tables] == ["shop.customers"]
-    [container] = kubernetes["StatefulSet"]["spec"]["template"]["spec"]["containers"]
-    mounted = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
-    assert made.state.startswith(mounted["state"])
-    ports = {one["name"]: one["containerPort"] for one in container["ports"]}
-    assert made.monitor.listen == f"0.0.0.0:{ports['monitor']}"
-    assert made.source.location.listen == f"0.0.0.0:{ports['changes']}"
-    assert made.recipe.send.exactly_once  # the volume moves
-    assert made.source.location.repeated_positions == "send"
-    tls = mounted["tls"]
-    assert (
-        f"tls: {{certificate: {tls}/tls.crt, private_key: {tls}/tls.key}}"
-        in kubernetes["ConfigMap"]["data"]["shop.yaml"]
+@pytest.fixture
+def pod(kubernetes):
+    return kubernetes["StatefulSet"]["spec"]["template"]["spec"]
+
+
+def test_the_pod_takes_the_channel_and_the_password_that_the_page_makes(kubernetes, pod, tmp_path):
+    made = re.findall(r"^kubectl create .*$", PAGE, re.MULTILINE)
+    assert made == re.findall(r"^#   (kubectl create .*)$", (OPS / "kubernetes.yaml").read_text(), re.MULTILINE)
+    [container] = pod["containers"]
+    assert f"{' '.join(made[0].split()[2:4])} {' '.join(made[1].split()[2:5])}" == (
+        f"configmap {pod['volumes'][0]['configMap']['name']} secret generic {container['envFrom'][0]['secretRef']['name']}"
     )
-    assert not [note for note in made.notes if "TLS" in note]
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed, which makes the objects of the files")
+    (tmp_path / "shop.yaml").write_text("channel: shop\n")
+    (tmp_path / "shop.env").write_text("PGPASSWORD=right\n")
+    for command, data in zip(made, ({"shop.yaml": "channel: shop\n"}, {"PGPASSWORD": "cmlnaHQ="}), strict=True):
+        words = [*command.split(), "--dry-run=client", "--output=yaml"]
+        said = subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+        assert yaml.safe_load(said)["data"] == data
+        kubernetes_validate.validate(yaml.safe_load(said), kubernetes_validate.latest_version(), strict=True)
 
 
-def test_the_pod_may_do_nothing_but_what_it_needs(kubernetes):
-    pod = kubernetes["StatefulSet"]["spec"]["template"]["spec"]
+def test_state_and_spool_are_on_the_volume_of_one_pod(kubernetes, pod):
+    [container] = pod["containers"]
+    mounted = {one["name"]: one for one in container["volumeMounts"]}
+    place = mounted["state"]["mountPath"]
+    # relative paths of a channel, such as its state, are relative to its file
+    assert container["args"] == ["python", "run.py", "--channel", f"{place}/shop.yaml"]
+    assert mounted["channel"] == {
+        "name": "channel", "mountPath": f"{place}/shop.yaml", "subPath": "shop.yaml", "readOnly": True,
+    }  # fmt: skip
+    [claim] = kubernetes["StatefulSet"]["spec"]["volumeClaimTemplates"]
+    assert (claim["metadata"]["name"], claim["spec"]["accessModes"]) == ("state", ["ReadWriteOncePod"])
+    assert kubernetes["StatefulSet"]["spec"]["replicas"] == 1
+
+
+def test_the_pod_may_do_nothing_but_what_it_needs(pod):
     [container], [initial] = pod["containers"], pod["initContainers"]
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert (pod["automountServiceAccountToken"], pod["enableServiceLinks"]) == (False, False)
@@ -69,28 +82,50 @@ def test_the_pod_may_do_nothing_but_what_it_needs(kubernetes):
     assert mounted[cache] == initial["volumeMounts"][0]["name"]
 
 
-def test_only_senders_and_prometheus_reach_the_pod(kubernetes):
-    policy, pod = kubernetes["NetworkPolicy"]["spec"], kubernetes["StatefulSet"]["spec"]["template"]
-    assert policy["podSelector"]["matchLabels"] == pod["metadata"]["labels"]
+def test_prometheus_alone_reaches_the_pod(kubernetes, pod):
+    policy, template = kubernetes["NetworkPolicy"]["spec"], kubernetes["StatefulSet"]["spec"]["template"]
+    assert policy["podSelector"]["matchLabels"] == template["metadata"]["labels"]
     assert policy["policyTypes"] == ["Ingress"]
-    named = {one["name"] for one in pod["spec"]["containers"][0]["ports"]}
-    assert [rule["ports"][0]["port"] for rule in policy["ingress"]] == ["changes", "monitor"]
-    assert named == {"changes", "monitor"}
-    assert all(rule["from"] for rule in policy["ingress"])
+    [rule] = policy["ingress"]
+    [source] = rule["from"]
+    assert source["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "monitoring"}
+    assert rule["ports"] == [{"port": "monitor"}]
+    assert pod["containers"][0]["ports"] == [{"name": "monitor", "containerPort": int(PORT)}]
+    assert f"`0.0.0.0:{PORT}`" in PAGE
 
 
-def test_the_manifests_run_one_process_that_is_not_root_and_is_probed(kubernetes):
+def test_the_manifests_run_one_process_that_is_not_root_and_is_probed(kubernetes, pod):
     spec = kubernetes["StatefulSet"]["spec"]
-    pod = spec["template"]["spec"]
     [container] = pod["containers"]
-    image = (ROOT / "Dockerfile").read_text()
-    assert spec["replicas"] == 1
     assert pod["securityContext"]["runAsNonRoot"]
-    assert f"--uid {pod['securityContext']['runAsUser']} " in image
-    assert container["args"][:2] == ["python", "run.py"]
-    assert [container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("liveness", "readiness")] == ["/health", "/ready"]
+    assert f"--uid {pod['securityContext']['runAsUser']} " in (ROOT / "Dockerfile").read_text()
+    assert [container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "liveness", "readiness")] == [
+        "/health", "/health", "/ready",
+    ]  # fmt: skip
     assert spec["selector"]["matchLabels"] == kubernetes["Service"]["spec"]["selector"]
-    assert spec["template"]["metadata"]["annotations"]["prometheus.io/port"] == DEFAULT_LISTEN.rpartition(":")[2]
+    assert spec["template"]["metadata"]["annotations"]["prometheus.io/port"] == PORT
+
+
+def test_the_compose_file_captures_a_database_with_one_process():
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    service = services["integrator"]
+    python, program, *words = [re.sub(r"\$\{DATABASE:-(.*)\}", r"\1", word) for word in service["command"]]
+    assert (python, program, words[0]) == ("python", "run.py", "run")
+    command = typer.main.get_command(main.app).commands["run"]
+    given = command.make_context("run", words[1:]).params
+    address = re.fullmatch(r"postgresql://postgres@(\w+)/(\w+)", given["source"])
+    assert services[address[1]]["environment"]["POSTGRES_DB"] == address[2]
+    assert "wal_level=logical" in services[address[1]]["command"]
+    brokers = services["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+    assert f"INSIDE://{given['brokers']}," in brokers
+    assert services["registry"]["ports"] == ["127.0.0.1:8081:8080"]
+    assert given["registry"] == "http://registry:8080/apis/ccompat/v7"
+    assert service["volumes"] == [f"state:{given['state']}"]
+    assert service["deploy"]["replicas"] == 1
+    assert {name: one["condition"] for name, one in service["depends_on"].items()} == dict.fromkeys(
+        ("postgres", "kafka", "registry"), "service_healthy"
+    )
+    assert all("healthcheck" in services[name] for name in service["depends_on"])
 
 
 @pytest.mark.parametrize("version", ["1.29", kubernetes_validate.latest_version()])
@@ -111,7 +146,9 @@ def test_systemd_understands_the_unit(tmp_path):
     checked = subprocess.run(["systemd-analyze", "verify", str(unit)], check=False, capture_output=True, text=True)
     said = [line for line in (checked.stdout + checked.stderr).splitlines() if "integrator@" in line]
     assert said == []
-    assert "ExecStart=/opt/integrator/bin/integrator --channel " in text
+    assert "\nExecStart=/opt/integrator/bin/integrator --channel %i.yaml\n" in text
+    assert "\nWorkingDirectory=/var/lib/integrator\n" in text  # StateDirectory makes it
+    assert "\nStateDirectory=integrator\n" in text
     assert re.search(r"RestartPreventExitStatus=2 3$", text, re.MULTILINE)
     assert re.search(
         r"^Restart=on-failure\nRestartSec=15$", text, re.MULTILINE
@@ -137,13 +174,19 @@ def test_what_the_unit_names_as_its_documentation_is_installed():
 
 
 def test_each_metric_of_the_dashboard_is_there():
-    metrics = Metrics()
-    metrics.begin("a", Lag, int)
-    metrics.beat("a", "failed", 0)
-    dashboard = (OPS / "grafana.json").read_text()
-    named = set(re.findall(r"integrator_[a-z_]+", dashboard))
-    types = set(re.findall(r"# TYPE (\S+) ", metrics.text().decode()))
-    assert len(named) > 10
+    dashboard, metrics = (OPS / "grafana.json").read_text(), exported.of_a_capture()
+    named = exported.named_in(dashboard)
+    assert named >= exported.WATCHED
+    types = set(re.findall(r"# TYPE (\S+) ", metrics))
     assert [name for name in named if not {name, name.removesuffix("_bucket")} & types] == []
     panels = json.loads(dashboard)["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
+    for one in panels:  # none is on another one
+        place = one["gridPos"]
+        assert [other["id"] for other in panels if _meet(place, other["gridPos"])] == [one["id"]]
+
+
+def _meet(one, other):
+    return all(
+        one[at] < other[at] + other[size] and other[at] < one[at] + one[size] for at, size in (("x", "w"), ("y", "h"))
+    )

@@ -100,7 +100,7 @@ def test_alerts_fire_and_are_over(tmp_path):
             prometheus.value("sum(integrator_rows_read_total)", "10")
             prometheus.value('integrator_state{doing="integrating"}', "1")
             [rejected] = prometheus.firing("IntegratorLinesRejected")
-            assert "run.py replay --channel FILE" in rejected["annotations"]["remedy"]
+            assert "integrator replay --channel FILE" in rejected["annotations"]["remedy"]
             observer.beat("shop", "failed", "")
             alerts = prometheus.firing("IntegratorChannelFailed", "IntegratorLinesRejected")
             [failed] = [one for one in alerts if one["labels"]["alertname"] == "IntegratorChannelFailed"]

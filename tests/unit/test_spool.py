@@ -48,6 +48,26 @@ def test_segments_are_taken_from_the_first_one_on_where_the_journal_was_removed(
     ]
 
 
+def test_i4_segments_are_taken_where_the_state_was_moved_to(spool, tmp_path):
+    """Nothing was ever taken in another directory: the segments that were taken had other paths there."""
+    moved = tmp_path / "elsewhere"
+    spool.rename(moved)
+    journal = Journal(tmp_path / "files.jsonl")
+    files = Listing(str(moved), PATTERN, (), "name").slices()
+    assert [number_of(one.path) for one in journal.untaken(files, number_of)] == [4, 5, 6]
+    journal.begin_with(files, number_of)
+    journal.take(files, number_of)
+    assert [number_of(one.path) for _, one in Journal(tmp_path / "files.jsonl").between(0, SEALED)] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+    ]
+    assert journal.untaken(files, number_of) == []
+
+
 GONE = {"the next one": (4, 5), "one after it": (5, 6)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -22,6 +23,9 @@ from integrator.librdkafka.rdkafka_h import Records
 _CHUNK = 2048
 _WAIT_S = 0.002
 _FLUSH_SLICE_S, _PURGE_S = 0.1, 1.0
+_SHORT_SLICE_S, _SHORT_SLICES = 0.001, 100
+"""rd_kafka_flush looks each 10 ms whether all is acknowledged, for no acknowledgement wakes it: a small cycle waits for
+that. In calls of 1 ms, at first, 10 messages take 1.1 ms instead of 10.1."""
 _TIMEOUT = "message.timeout.ms"
 _DEFAULT_TIMEOUT_MS = "300000"
 """librdkafka's."""
@@ -123,8 +127,9 @@ class KafkaProducer:
 
     def flush(self) -> int:
         """Wait until nothing is on its way; after a failure the rest is thrown away. Returns how many are left."""
+        slices = itertools.chain(itertools.repeat(_SHORT_SLICE_S, _SHORT_SLICES), itertools.repeat(_FLUSH_SLICE_S))
         while (left := len(self.client)) and not self.latch.error:
-            self.client.flush(_FLUSH_SLICE_S)
+            self.client.flush(next(slices))
             self._give_up_late()
         if left and self.latch.error:
             self.client.purge()

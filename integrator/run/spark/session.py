@@ -76,6 +76,9 @@ _STARTING = (
     "see the lines before this one; it needs Java 17 or newer (java -version), free memory for spark.driver.memory, "
     "and a place for temporary files"
 )
+_LONGEST_DIRECTORY = 60
+"""Of sockets between the JVM and Python, whose paths have at most 108 bytes (unix(7)), 45 of them the socket's name.
+Over TCP each job waits 40 ms for an acknowledgement that is delayed."""
 _POLL_S = 0.2
 _WORKERS_KEPT_S = 25.0
 _JOB_ENDS_WITHIN_S = 10.0
@@ -99,6 +102,8 @@ def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> Spa
         temporary = scratch.directory()
         given.set(_OF_DRIVER, f'{given.get(_OF_DRIVER)} "-Djava.io.tmpdir={temporary}"')
         given.setIfMissing("spark.sql.warehouse.dir", str(temporary / "warehouse"))
+        if len(str(temporary)) < _LONGEST_DIRECTORY:
+            given.setIfMissing("spark.python.unix.domain.socket.enabled", "true")
     if class_archive.there():
         given.setIfMissing(class_archive.OPTIONS, class_archive.options())
     if jars:

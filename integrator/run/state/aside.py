@@ -1,30 +1,38 @@
-"""Tables that are set aside: they cannot go on, and the others do. Kept in the state directory (`errors.tables`).
+"""Tables that are set aside: they cannot be sent, and the others are. Kept in the state directory (`errors.tables`).
 
-A table that is set aside is not sent, and its changes are counted. It is tried again at each start, and when it is
-resumed. Then its rows are read again after a truncate, for its changes of meanwhile are gone.
+The changes of a table that is set aside are held (`sources.capture.held`). It is tried again at each start, and when it
+is resumed: then its changes are sent, in order.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from integrator import durable
 from integrator.errors import EnvironmentFault
+from integrator.names.numbers import size
+from integrator.sources.contract import HeldTable
 
 _FILE, _REQUEST = "aside.json", "resume-tables"
 
 
 @dataclass(frozen=True)
 class Aside:
-    """A table that is set aside. table: its schema and name at the source. since: when it was, in UTC."""
+    """A table that is set aside. since: when it was, in UTC. names, after: as of `HeldTable`."""
 
-    table: str
     reason: str
     since: str
+    names: tuple[str, ...]
+    after: int
+
+    @property
+    def held(self) -> HeldTable:
+        """What is held of it."""
+        return HeldTable(self.names, self.after)
 
 
 def read(state: Path) -> dict[str, Aside]:
@@ -33,30 +41,44 @@ def read(state: Path) -> dict[str, Aside]:
     if not path.exists():
         return {}
     try:
-        return {name: Aside(**one) for name, one in json.loads(path.read_bytes()).items()}
+        found = {name: Aside(**one) for name, one in json.loads(path.read_bytes()).items()}
+        return {name: replace(one, names=tuple(one.names)) for name, one in found.items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise EnvironmentFault(
             f"{path}: is damaged ({error!r}), and it records which tables are set aside; restore it"
         ) from error
 
 
-def keep(
-    state: Path, reasons: Mapping[str, str], names: Mapping[str, str], leave: Callable[[list[str]], None]
-) -> list[str]:
+def keep(state: Path, reasons: Mapping[str, str], names: Mapping[str, tuple[str, ...]], after: int) -> list[str]:
     """Keep which tables are set aside, and why; return those that are newly so.
 
-    names: of each table its schema and name at the source. leave: is called with these names of tables that are not set
-    aside any more, before that is kept: else a crash between would leave out their changes without a word.
+    names, after: of each table, as of `HeldTable`.
     """
     before = read(state)
     if before.keys() == reasons.keys():
         return []
-    if gone := [one.table for name, one in before.items() if name not in reasons]:
-        leave(gone)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    kept = {name: before.get(name, Aside(names.get(name, name), why, now)) for name, why in reasons.items()}
-    durable.replace(state / _FILE, json.dumps({name: asdict(one) for name, one in kept.items()}).encode())
-    return [name for name in kept if name not in before]
+    _write(state, {name: before.get(name, Aside(why, now, names[name], after)) for name, why in reasons.items()})
+    return [name for name in reasons if name not in before]
+
+
+def _write(state: Path, tables: Mapping[str, Aside]) -> None:
+    durable.replace(state / _FILE, json.dumps({name: asdict(one) for name, one in tables.items()}).encode())
+
+
+def move_back(state: Path, after: int) -> None:
+    """Have the changes of tables that are set aside be held from an earlier slice on: the state is moved back to it."""
+    before = read(state)
+    moved = {name: replace(one, after=min(one.after, after)) for name, one in before.items()}
+    if moved != before:
+        _write(state, moved)
+
+
+def texts(state: Path) -> Iterator[str]:
+    """Yield which tables are set aside, since when, how much of their changes is held, and why: a line each."""
+    for name, one in read(state).items():
+        held = size(one.held.held_bytes(state))
+        yield f"table {name} is set aside since {one.since}, {held} of its changes are held: {one.reason}"
 
 
 def request(state: Path, names: Collection[str]) -> None:

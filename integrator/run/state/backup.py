@@ -48,6 +48,7 @@ _REPLACED = (
     "added.json",
     "schemas.json",
     "refreshed.json",
+    "aside.json",
     "identity",
     "refresh",
     "suspended",
@@ -125,7 +126,9 @@ def _members(state: State, backup: Backup) -> Iterator[tuple[str, Path]]:
         state.path / "schemas.json",
         state.path / "captured.json",
         state.path / "refreshed.json",
+        state.path / "aside.json",
         state.path / "identity",
+        *(state.path / "aside").glob("*/*"),
     ]
     for directory in (checkpoint / "offsets", checkpoint / "commits", state.marks.path):
         numbered = [(path.name.partition(".")[0], path) for path in directory.glob("[0-9]*")]
@@ -204,6 +207,8 @@ def _replace(state: State, unpacked: Path) -> None:
         _remove(state.path / name)
     if (unpacked / "spool").exists():
         _remove(unpacked / "spool" if _has_files(state.spool) else state.spool)
+    if (unpacked / "aside").exists():
+        _remove(unpacked / "aside" if _has_files(state.path / "aside") else state.path / "aside")
     for path in sorted(unpacked.iterdir()):
         durable.rename(path, state.path / path.name)
     state.make()

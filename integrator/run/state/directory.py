@@ -21,6 +21,7 @@ failure.json    the last failure, and when it was mended, see failure
 resume          a failed channel is to start again, see resume
 added.json      columns that came while the channel ran, and were added, see tables.discovered_columns
 schemas.json    schemas that records of topics were written with, see sources.kafka.schemas
+aside.json      tables that are set aside, see aside; aside/ has their changes, see sources.capture.held
 cores           how many cores Spark had in the last cycle, see sources.files
 jvm             held by Spark's JVM as long as it lives, see session
 coerced.jsonl   coerced values, with CoerceErrorPolicy WARNING_FILE

@@ -10,7 +10,7 @@ from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.names.numbers import ranges
-from integrator.run.state import consistency, shards
+from integrator.run.state import aside, consistency, shards
 from integrator.run.state.directory import MOVING_BACK, State
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 
@@ -73,6 +73,7 @@ def move_back(state: State, cycle: int) -> list[int]:
         spark_checkpoint.check_metadata()
     except Damaged:
         spark_checkpoint.renew_metadata()
+    aside.move_back(state.path, state.last_slice())
     shards.renew_generation(state.path)
     durable.remove([state.path / MOVING_BACK])
     return later

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from integrator import durable
 from integrator.channel.databases import DatabaseLocation
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import EnvironmentFault, SourceAway
@@ -17,7 +14,6 @@ from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.record import Record
 
-_REQUESTS = "read-again-"
 _MICROS_TO_2000 = 946_684_800_000_000
 
 
@@ -133,7 +129,6 @@ class FirstRows:
         Return False where that is to be tried again at once: the place must not be before `least`, up to where the log
         was read. Where no place can be had without waiting, they are due another time.
         """
-        self._take_requests()
         self.note_rewritten(self.record.behind)  # at each start, until they are read again
         new = due(tables, self.record)
         if not new or self._point is not None:
@@ -163,14 +158,6 @@ class FirstRows:
         self._point = point
         self._due = list(point.tables({one.name for one in new}))
         return True
-
-    def _take_requests(self) -> None:
-        """Have tables be read again that somebody has asked for."""
-        if found := sorted(self._spool.glob(f"{_REQUESTS}*")):
-            names = {name for path in found for name in json.loads(path.read_bytes())}
-            self.record.again = sorted({*self.record.again, *names})
-            self.record.write(self._spool)
-            durable.remove(found)
 
     def note_read(self, tables: Sequence[Captured]) -> None:
         """Record that the rows of tables were read, or are not wanted: changes from now on are.
@@ -270,11 +257,6 @@ class FirstRows:
         if self._point is not None:
             self._point.close()
         self._point, self._due = None, []
-
-
-def request(spool: Path, tables: Sequence[str]) -> None:
-    """Ask a capture to read the rows of tables again, after a truncate. tables: their schemas and names."""
-    durable.replace(spool / f"{_REQUESTS}{uuid.uuid4().hex}", json.dumps(list(tables)).encode())
 
 
 def due(tables: Sequence[Captured], record: Record) -> list[Captured]:

@@ -98,10 +98,13 @@ def copied(oid: int, rows: bytes) -> bytes:
 def standing_in(spool: Path) -> Standing | None:
     """Return where the stream stands by what is durable in a spool's directory; None where there are no segments."""
     segments = sealed_in(spool)
-    if not segments:
-        return None
+    return end_of(segments[-1]) if segments else None
+
+
+def end_of(segment: Path) -> Standing:
+    """Return where the stream stands at the end of a segment."""
     found = Standing()
-    for message in split(segments[-1].read_bytes()):
+    for message in split(segment.read_bytes()):
         found = found.after(message)
     return found
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 from typing_extensions import Self
 
 from integrator import durable
 from integrator.channel.databases import DatabaseLocation
 from integrator.channel.problems import Report
 from integrator.decode.encodings.pgoutput import Relation
-from integrator.errors import IntegratorError, SchemasFound
+from integrator.errors import IntegratorError, Place, SchemasFound
 from integrator.names.near import meant
 from integrator.schema import Table
-from integrator.sources.capture import definitions, first_rows, progress
+from integrator.sources.capture import definitions, held, progress
 from integrator.sources.capture.frames import FRAMES
-from integrator.sources.capture.reader import FrameReader
+from integrator.sources.capture.reader import FrameReader, FramesFile
 from integrator.sources.capture.thread import Capture
 from integrator.sources.capture.versions import VersionedSegments
-from integrator.sources.contract import Feed, Opening, Problems, ServerLog
+from integrator.sources.contract import Feed, HeldTable, Opening, Problems, ServerLog
 from integrator.sources.location import check_table
 from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
 from integrator.sources.spooled import Kept, Spooled
@@ -35,6 +37,27 @@ class CaptureFeed(Spooled):
     """The capture, while a channel is integrated."""
 
     receiver: Capture
+    _held: Sequence[HeldTable] = ()
+
+    def set_aside(self, tables: Sequence[HeldTable]) -> None:
+        """Hold the changes of these tables, and of no others, of each slice that is in a synced cycle."""
+        self._held = tables
+        if lost := held.forget(self.spool.path.parent, tables):
+            self.receiver.log.warning("changes of tables that are captured no longer are removed", bytes=lost)
+
+    def synced(self, last: int) -> None:
+        """Take note of a synced cycle, whose changes of tables that are set aside are held."""
+        self._follow()
+        new = [(number, name) for number, name in self._taken if self._held and self._synced < number <= last]
+        for number, name in new:
+            for table in self._held:
+                if table.after < number and (segment := self.spool.path / name).exists():
+                    held.hold(segment, table.directory(self.spool.path.parent), table.names)
+        super().synced(last)
+
+    def hand_back(self, table: HeldTable) -> None:
+        """Have the changes that are held of a table be slices. Closed, and all slices are in synced cycles."""
+        held.hand_back(self.spool.path, table.directory(self.spool.path.parent))
 
     def catch_up(self, synced: int) -> None:
         """Capture what is committed now; `synced` is as of `start`. Raises IntegratorError."""
@@ -107,9 +130,14 @@ class CapturedSource:
         """Keep the definitions in a state directory."""
         self.known.write(state)
 
-    def read_again(self, state: Path, tables: Sequence[str]) -> None:
-        """Have the rows of tables be read again, after a truncate: their changes since then were not sent."""
-        first_rows.request(state / SPOOL, tables)
+    def table_at(self, place: Place) -> str | None:
+        """Return the name of the table of a change in a segment; None for a place that has none."""
+        if place.line < 1 or not Path(place.file).is_file():
+            return None
+        [lines] = FramesFile(place.file).raw_lines(np.array([place.line]))
+        change = json.loads(lines.rpartition(b"\n")[2])
+        name = f"{change.get('schema')}.{change.get('table')}"
+        return next((one.name for one in self.tables() if held.is_of(name, one.at_source)), None)
 
     def notes(self) -> Iterator[str]:
         """Yield which tables are left out."""
@@ -167,7 +195,9 @@ def check_location(location: DatabaseLocation, tables: Sequence[Table], report: 
 
 def feed_of(opening: Opening, capture: Callable[[Spool], Capture], listing: Segments, spool_bytes: int) -> Feed:
     """Open the spool, and what captures into it. Raises EnvironmentFault where segments are gone."""
-    spool = Spool(Path(opening.recipe.read.path), framing=FRAMES)
+    path = Path(opening.recipe.read.path)
+    held.finish(path.parent, path)
+    spool = Spool(path, framing=FRAMES)
     kept = Kept(opening.kept_cycles, spool_bytes, opening.ends)
     feed = CaptureFeed(spool, capture(spool), opening.journal_path, kept)
     try:

@@ -192,8 +192,8 @@ class Journal:
                 raise EnvironmentFault(_changed(file))
         new = [file for file, same in zip(new, statuses, strict=True) if same is None]
         if number_of is not None:
-            last = number_of(self._entries[-1].path) if self._entries else 0
-            following = itertools.count(last + 1)
+            new = self._after_last(new, number_of)
+            following = itertools.count(number_of(self._entries[-1].path) + 1 if self._entries else 1)
             new = list(itertools.takewhile(lambda file: number_of(file.path) == next(following), new))
         if new:
             self._add(new)
@@ -208,10 +208,17 @@ class Journal:
         self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
         self._entries += new
 
-    def untaken(self, files: list[Slice]) -> list[Slice]:
-        """Return those files that were not taken yet."""
+    def untaken(self, files: list[Slice], number_of: Callable[[str], int] | None = None) -> list[Slice]:
+        """Return those files that were not taken yet. number_of: as of `take`."""
         new = [file for file in files if file.path not in self._known]
+        if number_of is not None:
+            new = self._after_last(new, number_of)
         return [file for file, status in zip(new, self._base.statuses(new), strict=True) if status is None]
+
+    def _after_last(self, files: list[Slice], number_of: Callable[[str], int]) -> list[Slice]:
+        """Return those after the one taken last: others were taken under another path, before the state was moved."""
+        last = number_of(self._entries[-1].path) if self._entries else 0
+        return [file for file in files if number_of(file.path) > last]
 
     def renew(self, files: list[Slice], synced: int) -> list[str]:
         """Take files anew that were mended while they were in no synced cycle (numbered above `synced`).

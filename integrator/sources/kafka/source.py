@@ -15,7 +15,7 @@ from integrator.channel.registry_access import access_of
 from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern, is_read
 from integrator.decode.encodings.program import SchemaRefused
 from integrator.decode.encodings.shelf import program_of
-from integrator.errors import ConfigurationError, SchemasFound, SourceAway
+from integrator.errors import ConfigurationError, Place, SchemasFound, SourceAway
 from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
 from integrator.sources.contract import NO_TABLES, Feed, Opening, Problems
@@ -131,8 +131,8 @@ class Topics:
         """Keep what is known of schemas in a state directory."""
         self.known.write(state)
 
-    def read_again(self, state: Path, tables: Sequence[str]) -> None:
-        """Do nothing: no table of topics is set aside."""
+    def table_at(self, place: Place) -> None:
+        """Return None: no table of topics is set aside."""
 
     @property
     def _discovery(self) -> Discovery:

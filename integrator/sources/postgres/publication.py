@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault, IntegratorError
@@ -31,54 +31,15 @@ def publish(
     again. Raises EnvironmentFault where the location has that they are not, where our user may not create it, and where
     it can have no table at all.
     """
-    has_root = version_of(session) >= _ROOT_FROM
     are_read_again = location.on_rewrite == "read_again" and location.snapshot != "never"
-    found = session.rows(
-        "select puballtables, pubinsert and pubupdate and pubdelete and coalesce((to_jsonb(p)->>'pubtruncate')::bool, "
-        "true), (to_jsonb(p)->>'pubviaroot')::bool, coalesce(to_jsonb(p)->>'pubgencols', 'n') <> 'n' "
-        "from pg_publication p where pubname = %s",
-        [names.publication],
-    )
-    if not found:
+    there = _published(session, names, tables, location)
+    if there is None:
         if not are_read_again and (gone := [one for one in tables if is_captured(one)]):
             raise EnvironmentFault(f"the publication {names.publication} is gone: {_lost(gone)}; {_REMEDY}, {ANEW}")
-        if not tables:
-            return [], {}
-        by = f" with ({_via_root(location)})" if has_root else ""
-        listed = ", ".join(one.only for one in tables)
-        _run(session, f"create publication {quoted(names.publication)} for table {listed}{by}", names)
+        if tables:
+            _run(session, _creation(session, names, tables, location), names)
         return [*tables], {}
-    [(has_all_tables, has_all_changes, via_root, has_generated)] = found
-    if has_generated:
-        raise EnvironmentFault(
-            f"the publication {names.publication} publishes generated columns, which the rows of tables that are read "
-            f"do not have; its owner must run: alter publication {quoted(names.publication)} set "
-            "(publish_generated_columns = none)"
-        )
-    if not has_all_changes:
-        raise EnvironmentFault(
-            f"the publication {names.publication} does not publish all changes; its owner must run: alter publication "
-            f"{quoted(names.publication)} set (publish = 'insert, update, delete, truncate')"
-        )
-    if has_root and via_root != (location.partitions == "root") and any(one.partitioned for one in tables):
-        raise EnvironmentFault(
-            f"the publication {names.publication} publishes changes of partitions otherwise than the location has them "
-            f"(partitions: {location.partitions}); its owner must run: alter publication {quoted(names.publication)} "
-            f"set ({_via_root(location)})"
-        )
-    if has_all_tables:
-        return [*tables], {}
-    _check_whole(session, names, tables)
-    there = {
-        (schema, name)
-        for schema, name in session.rows(
-            "select schemaname::text, tablename::text from pg_publication_tables where pubname = %s "
-            "union select n.nspname, c.relname from pg_publication_rel r join pg_publication p on p.oid = r.prpubid "
-            "join pg_class c on c.oid = r.prrelid join pg_namespace n on n.oid = c.relnamespace where p.pubname = %s",
-            [names.publication, names.publication],
-        )
-    }
-    lacking = [one for one in tables if (one.relation.schema, one.relation.table) not in there]
+    lacking = [one for one in tables if one.name not in there]
     if not are_read_again and (gone := [one for one in lacking if is_captured(one)]):
         added = ", ".join(one.only for one in gone)
         raise EnvironmentFault(
@@ -91,6 +52,77 @@ def publish(
     if faults and len(faults) == len(tables):
         raise faults[0]
     return [one for one in tables if one.name not in left], left
+
+
+def problems(session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation) -> Iterator[str]:
+    """Yield why changes cannot be published: nothing is created. A table that others must add stops no other one."""
+    try:
+        there = _published(session, names, tables, location)
+    except EnvironmentFault as fault:
+        yield str(fault)
+        return
+    if there is None and tables:
+        [(creates, owns)] = session.rows(
+            "select has_database_privilege(current_database(), 'CREATE'), bool_and(pg_has_role(relowner, 'USAGE')) "
+            "from pg_class where oid = any(%s::oid[])",
+            [[one.relation.oid for one in tables]],
+        )
+        if not (creates and owns):
+            yield (
+                f"the publication {names.publication} is not there, and our user may not create it: have the owner of "
+                f"the tables run: {_creation(session, names, tables, location)}"
+            )
+
+
+def _published(
+    session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation
+) -> set[str] | None:
+    """Return which tables the publication has; None where there is none. Raises EnvironmentFault where it is unfit."""
+    found = session.rows(
+        "select puballtables, pubinsert and pubupdate and pubdelete and coalesce((to_jsonb(p)->>'pubtruncate')::bool, "
+        "true), (to_jsonb(p)->>'pubviaroot')::bool, coalesce(to_jsonb(p)->>'pubgencols', 'n') <> 'n' "
+        "from pg_publication p where pubname = %s",
+        [names.publication],
+    )
+    if not found:
+        return None
+    [(has_all_tables, has_all_changes, via_root, has_generated)] = found
+    if has_generated:
+        raise EnvironmentFault(
+            f"the publication {names.publication} publishes generated columns, which the rows of tables that are read "
+            f"do not have; its owner must run: alter publication {quoted(names.publication)} set "
+            "(publish_generated_columns = none)"
+        )
+    if not has_all_changes:
+        raise EnvironmentFault(
+            f"the publication {names.publication} does not publish all changes; its owner must run: alter publication "
+            f"{quoted(names.publication)} set (publish = 'insert, update, delete, truncate')"
+        )
+    has_root = version_of(session) >= _ROOT_FROM
+    if has_root and via_root != (location.partitions == "root") and any(one.partitioned for one in tables):
+        raise EnvironmentFault(
+            f"the publication {names.publication} publishes changes of partitions otherwise than the location has them "
+            f"(partitions: {location.partitions}); its owner must run: alter publication {quoted(names.publication)} "
+            f"set ({_via_root(location)})"
+        )
+    if has_all_tables:
+        return {one.name for one in tables}
+    _check_whole(session, names, tables)
+    listed = {
+        (schema, name)
+        for schema, name in session.rows(
+            "select schemaname::text, tablename::text from pg_publication_tables where pubname = %s "
+            "union select n.nspname, c.relname from pg_publication_rel r join pg_publication p on p.oid = r.prpubid "
+            "join pg_class c on c.oid = r.prrelid join pg_namespace n on n.oid = c.relnamespace where p.pubname = %s",
+            [names.publication, names.publication],
+        )
+    }
+    return {one.name for one in tables if (one.relation.schema, one.relation.table) in listed}
+
+
+def _creation(session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation) -> str:
+    by = f" with ({_via_root(location)})" if version_of(session) >= _ROOT_FROM else ""
+    return f"create publication {quoted(names.publication)} for table {', '.join(one.only for one in tables)}{by}"
 
 
 def _lost(tables: Sequence[Captured]) -> str:

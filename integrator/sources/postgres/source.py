@@ -11,7 +11,7 @@ from integrator.errors import IntegratorError, SourceAway
 from integrator.schema import Table
 from integrator.sources.capture.source import CapturedSource, check_location, feed_of
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
-from integrator.sources.postgres import catalogue, slot
+from integrator.sources.postgres import catalogue, publication, slot
 from integrator.sources.postgres.server import NO_ADDRESS, Server
 from integrator.sources.postgres.stream import Captures
 
@@ -73,6 +73,9 @@ class Postgres(CapturedSource):
                     there = slot.slot_of(session, self.names.slot)
                     for text in slot.problems(session, self.names, creates=there is None):
                         yield "address", text
+                    tables = catalogue.found(session, self.location).tables
+                    for text in publication.problems(session, self.names, tables, self.location):
+                        yield "publication", text
         except IntegratorError as error:
             yield "address", str(error)
 

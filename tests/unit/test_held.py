@@ -1,0 +1,150 @@
+"""Changes of tables that are set aside are held, and handed back in the order of the log, whatever crashes (I4)."""
+
+import json
+import random
+import struct
+
+import pytest
+
+from integrator import durable
+from integrator.decode.encodings.pgoutput import Column, Relation, as_they_came, relations_in
+from integrator.sources.capture import held
+from integrator.sources.capture.frames import FRAMES, Standing, begin, commit, standing_in
+from integrator.sources.capture.intake import Intake
+from integrator.sources.contract import HeldTable
+from integrator.sources.spool import Spool, sealed_in
+from tests.parts.spooled import Crash
+
+KEY = (Column("k", 23, -1, in_key=True),)
+T, U, LEAF = (Relation(oid, "public", name, "d", KEY) for oid, name in ((1, "t"), (2, "u"), (3, "t_p1")))
+TABLE = HeldTable(("public.t", "public.t_p*"), 0)
+
+
+def insert(relation, key):
+    text = str(key).encode()
+    return b"I" + struct.pack(">I", relation.oid) + b"N" + struct.pack(">HcI", 1, b"t", len(text)) + text
+
+
+def update(relation, key):
+    text = str(key).encode()
+    tuples = struct.pack(">HcI", 1, b"t", len(text)) + text
+    return b"U" + struct.pack(">I", relation.oid) + b"K" + tuples + b"N" + tuples
+
+
+def truncate(*relations):
+    return struct.pack(f">cIB{len(relations)}I", b"T", len(relations), 0, *(one.oid for one in relations))
+
+
+@pytest.fixture
+def spool(tmp_path):
+    return Spool(tmp_path / "spool", framing=FRAMES)
+
+
+def intake(spool):
+    durable_at = standing_in(spool.path) or Standing()
+    made = Intake(spool.writer("capture"), durable_at, "the server", str)
+    made.read = {one.oid.to_bytes(4, "big") for one in (T, U, LEAF)}
+    for one in (T, U, LEAF):
+        made.take(one.message())
+    return made
+
+
+def written(spool, seed):
+    """Write transactions of three tables into segments that end anywhere."""
+    made, of = intake(spool), random.Random(seed)
+    for number in range(1, 40):
+        made.take(begin(number * 64, 0, number))
+        for key in range(of.randrange(6)):
+            one = of.choice((T, U, U, LEAF))
+            make = of.choice((insert, insert, update))
+            made.take(make(one, number * 100 + key) if of.random() < 0.9 else truncate(T, U))
+            if of.random() < 0.2:
+                made.seal()
+        made.take(commit(number * 64, number * 64 + 8, 0))
+        if of.random() < 0.3:
+            made.seal()
+    made.begin_rows(T, 40 * 64 - 1, 0, 1)
+    made.take_rows(T, b"9998\n")
+    made.seal()
+    made.take_rows(T, b"9999\n")
+    made.end_rows(40 * 64)
+    made.seal()
+    spool.close()
+
+
+def changes(paths, *tables):
+    """Return the changes of tables, with their transaction and their row in it, as a reader of the segments sees them."""
+    found, number, row = [], "", 0
+    for path in paths:
+        data = path.read_bytes()
+        for lines in as_they_came(path.name, data, relations_in(data)):
+            for line in map(json.loads, bytes(lines.data).splitlines()):
+                if line["action"] == "B":
+                    number, row = line["lsn"], 0
+                elif line["action"] != "C":
+                    row += 1 + ("old" in line)
+                    if line["table"] in tables:
+                        found.append((number, row, line["action"], line["table"], line.get("new")))
+    return found
+
+
+def held_of(spool):
+    directory = TABLE.directory(spool.path.parent)
+    for path in sealed_in(spool.path):
+        held.hold(path, directory, TABLE.names)
+    return directory
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_held_has_the_changes_of_the_table_and_of_its_partitions_at_their_positions(spool, seed):
+    written(spool, seed)
+    expected = changes(sealed_in(spool.path), "t", "t_p1")
+    directory = held_of(spool)
+    files = sorted(directory.glob("*.frames"))
+    assert changes(files, "t", "t_p1", "u") == expected
+    assert TABLE.held_bytes(spool.path.parent) == sum(path.stat().st_size for path in files)
+
+
+@pytest.mark.parametrize("at", range(1, 9))
+def test_a_crash_while_it_is_handed_back_neither_loses_nor_repeats_a_change(spool, at, monkeypatch):
+    written(spool, 3)
+    before = sealed_in(spool.path)
+    expected, standing = changes(before, "t", "t_p1"), standing_in(spool.path)
+    directory = held_of(spool)
+    steps, rename = iter(range(1, at + 1)), durable.rename
+
+    def crashing(*given):
+        if next(steps, None) is None:
+            raise Crash
+        rename(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(durable, "rename", crashing)
+        with pytest.raises(Crash):
+            held.hand_back(spool.path, directory)
+    held.finish(spool.path.parent, spool.path)
+    again = [path for path in sealed_in(spool.path) if path not in before]
+    if not again:  # before anything was decided
+        held.hand_back(spool.path, directory)
+        again = [path for path in sealed_in(spool.path) if path not in before]
+    assert changes(again, "t", "t_p1") == expected
+    assert (standing_in(spool.path).lsn, standing_in(spool.path).end) == (standing.lsn, standing.end)
+    numbers = [int(path.name[:12]) for path in sealed_in(spool.path)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert Spool(spool.path, framing=FRAMES).received("capture") == spool.received("capture") + again[-1].stat().st_size
+
+
+def test_what_was_handed_back_is_held_again_where_it_is_not_sent_and_nothing_twice(spool):
+    written(spool, 5)
+    expected = changes(sealed_in(spool.path), "t", "t_p1")
+    held.hand_back(spool.path, held_of(spool))
+    directory = held_of(spool)  # as after a start: of all segments that are kept
+    assert changes(sorted(directory.glob("*.frames")), "t", "t_p1") == expected
+
+
+def test_tables_that_are_not_captured_any_more_are_forgotten(spool):
+    written(spool, 5)
+    directory = held_of(spool)
+    assert held.forget(spool.path.parent, [TABLE]) == 0
+    assert held.forget(spool.path.parent, []) > 0
+    assert not directory.exists()
