@@ -1,4 +1,7 @@
-FROM python:3.12-slim-bookworm
+# A release has its base by digest: --build-arg BASE_IMAGE=python:3.12-slim-bookworm@sha256:… (CONTRIBUTING.md). No digest is
+# written here: nobody would move it when the base is mended.
+ARG BASE_IMAGE=python:3.12-slim-bookworm
+FROM ${BASE_IMAGE}
 RUN apt-get update && apt-get install -y --no-install-recommends openjdk-17-jre-headless && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 # What it runs with, and nothing of what it is tested with.

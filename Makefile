@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # The pure tests with a marker; each process would import all others first.
 marked = -m $(1) $$(grep -rlw 'mark.$(1)' tests/unit tests/wire)
 
-.PHONY: quickstart test fast lint fmt size cov bench faults fuzz lock docs site clean
+.PHONY: quickstart test fast lint fmt size cov bench faults fuzz lock docs site release-dry-run clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
@@ -96,14 +96,19 @@ docs: $(VENV)/installed
 site: $(VENV)/installed
 	$(BIN)/mkdocs build --strict
 
-# The lock files: exact versions and hashes, for every Python and platform that is supported; without what only development
-# needs, for the image, the same versions.
+# What a release consists of, from the commit that is checked out, in build/release; and the wheel is tried.
+release-dry-run: $(VENV)/installed
+	$(BIN)/python -m tests.release
+
+# The lock files: exact versions and hashes, for every Python and platform that is supported; and, of the same versions, what the
+# image has: the base and these extras.
+lock: IMAGE := sql postgres mysql aws
 lock:
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install -q uv
 	build/lock/bin/uv pip compile -q --universal --python-version 3.10 --all-extras --generate-hashes --no-header \
 		--no-emit-index-url --upgrade -o requirements.lock pyproject.toml
-	build/lock/bin/uv pip compile -q --universal --python-version 3.10 --generate-hashes --no-header --no-emit-index-url \
-		--constraint requirements.lock --upgrade -o requirements-runtime.lock pyproject.toml
+	build/lock/bin/uv pip compile -q --universal --python-version 3.10 $(IMAGE:%=--extra %) --generate-hashes --no-header \
+		--no-emit-index-url --constraint requirements.lock --upgrade -o requirements-runtime.lock pyproject.toml
 
 $(VENV)/installed: requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.10 to 3.13 is needed, and none of python3.10 … python3.13, python3 is one."; exit 5; }

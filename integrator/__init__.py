@@ -22,5 +22,6 @@ expressions  parser and substitutions
 arrow        helpers over Arrow and numpy
 schema       the type tree; durable: files that survive a power cut
 names        what other products call what a channel has
+extras       libraries that extras of the package install, imported at first use
 errors       by who must act; engine: compiled loops over arrays; prefetch: one step ahead of the next
 """

@@ -20,7 +20,10 @@ LINK = re.compile(r"(\]\()([^)\s:]+)(\))")
 def on_files(files: Any, config: Any) -> Any:
     """Add the files of the root that pages link to."""
     make = importlib.import_module("mkdocs.structure.files").File.generated
-    names = [*OUTSIDE, *(f"{folder}/{path.name}" for folder in FOLDERS for path in (ROOT / folder).iterdir())]
+    names = [
+        *OUTSIDE,
+        *(f"{folder}/{path.name}" for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.is_file()),
+    ]
     for name in names:
         files.append(make(config, name, abs_src_path=str(ROOT / name)))
     return files

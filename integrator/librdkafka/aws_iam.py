@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from integrator.errors import EnvironmentFault
+from integrator.extras import Library
 
 REGION, PROFILE, ROLE = "aws.msk.iam.region", "aws.msk.iam.profile", "aws.msk.iam.role"
 """Properties of a client that are ours: librdkafka never sees them."""
 OWN = (REGION, PROFILE, ROLE)
+_SIGNER = Library("aws", "AWS_MSK_IAM", "aws_msk_iam_sasl_signer", "MSKAuthTokenProvider")
 
 Signer: TypeAlias = "Callable[[], tuple[str, int]]"
 """Returns a token, and when it ends: milliseconds since 1970. Raises EnvironmentFault."""
@@ -23,13 +25,7 @@ def signer_of(properties: Mapping[str, str]) -> Signer | None:
     """Return what makes the tokens of a client; None where its properties ask for none. Raises EnvironmentFault."""
     if REGION not in properties:
         return None
-    try:
-        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider as provider  # noqa: N813, PLC0415 - few have AWS
-    except ImportError as error:
-        raise EnvironmentFault(
-            f"AWS_MSK_IAM needs the package aws-msk-iam-sasl-signer-python on the driver and every executor ({error}); "
-            "pip install 'integrator[aws]' has it"
-        ) from error
+    provider = _SIGNER.load().MSKAuthTokenProvider
     region, profile, role = (properties.get(name) for name in OWN)
 
     def sign() -> tuple[str, int]:

@@ -21,10 +21,12 @@ from integrator.engine.arrays import Mask
 from integrator.errors import shortened
 from integrator.expressions.parts import Sql
 from integrator.expressions.substitutions import SUBSTITUTIONS, ExpressionError, accepted_in, with_article
+from integrator.extras import Library
 from integrator.names import meant, nearest
 from integrator.schema import Table, arrow_type
 from integrator.transform.cast import is_list
 
+_DATAFUSION = Library("sql", "an expression in SQL (sql: …)", "datafusion")
 _MOST_DEEP = 500
 """How deep terms are nested, as those of a sum are: 1,000 take the engine 2 s to plan, 5,000 take it 40 s, and 30,000
 overflow its stack, which ends the process."""
@@ -177,11 +179,10 @@ class _Compiled:
     """An expression for batches of one schema."""
 
     def __init__(self, text: str, schema: pa.Schema) -> None:
-        # imported where it is used: a worker without SQL need not wait for it, and a fork comes before it
-        from datafusion import SessionConfig, SessionContext  # noqa: PLC0415
+        datafusion = _DATAFUSION.load()  # here: a worker without SQL need not wait for it, and a fork comes before it
 
         self._schema = schema
-        self._context = SessionContext(SessionConfig(_OPTIONS).with_target_partitions(1))
+        self._context = datafusion.SessionContext(datafusion.SessionConfig(_OPTIONS).with_target_partitions(1))
         empty = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
         try:
             frame = self._context.read_batch(empty)

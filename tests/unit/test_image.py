@@ -63,13 +63,18 @@ def test_the_runtime_lock_is_a_part_of_the_lock():
 
 
 def test_the_runtime_lock_has_what_the_project_needs_and_nothing_of_development():
+    [extras] = re.findall(r"^lock: IMAGE := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     required = [Requirement(text) for text in importlib.metadata.requires("integrator") or []]
     locked = {canonicalize_name(pin.partition("==")[0]) for pin in pins("requirements-runtime.lock")}
-    needed = {canonicalize_name(one.name) for one in required if one.marker is None}
-    development = {canonicalize_name(one.name) for one in required if one.marker is not None} - needed
+    needed = {canonicalize_name(one.name) for one in required if _is_of(one, "", *extras.split())}
+    development = {canonicalize_name(one.name) for one in required if _is_of(one, "dev")} - needed
     assert needed - locked == set()
     assert locked & development == set()
     assert len(needed) > 10 < len(development)
+
+
+def _is_of(requirement, *extras):
+    return requirement.marker is None or any(requirement.marker.evaluate({"extra": extra}) for extra in extras)
 
 
 def test_the_channels_find_their_tables_in_it():

@@ -13,7 +13,7 @@ from functools import lru_cache
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from integrator.librdkafka.aws_iam import without_own
+from integrator.librdkafka.aws_iam import signer_of, without_own
 from integrator.librdkafka.properties import QUIET
 from integrator.librdkafka.rdkafka_h import library
 from integrator.names import NAMES, meant
@@ -29,7 +29,11 @@ _NO_SUCH = -2
 
 
 def refused(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each property that is refused, and why; the last has no name, where it is that all do not go together."""
+    """Yield each property that is refused, and why; the last has no name, where it is that all do not go together.
+
+    Raises EnvironmentFault where a library is missing by which a client logs in.
+    """
+    signer_of(properties)  # which needs a library of its own
     properties = without_own(properties)
     loaded, text = library(), ctypes.create_string_buffer(_TEXT_BYTES)
     configuration, good = loaded.rd_kafka_conf_new(), True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import sys
@@ -17,6 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.pandas import functions as of_pandas
 
 from integrator.errors import EnvironmentFault, shortened
 from integrator.run.spark import class_archive, scratch
@@ -24,6 +26,9 @@ from integrator.run.spark import jvm_log as spark_log
 from integrator.run.spark.failures import classify
 from integrator.sources.stream import SHUFFLING_CORES
 
+if importlib.util.find_spec("pandas") is None:
+    # mapInArrow asks for pandas on the driver, and neither it nor a worker uses it (tried with 4.2.1 and 4.3.0).
+    of_pandas.require_minimum_pandas_version = lambda: None  # type: ignore[attr-defined] # it is imported there
 _ROOT = str(Path(__file__).resolve().parents[2])
 
 _OF_DRIVER = "spark.driver.extraJavaOptions"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pymysql.err import raise_mysql_exception
+from integrator.extras import Library
 
+pymysql: Any = Library("mysql", "a MySQL or MariaDB", "pymysql")
+"""The client library."""
 _MOST, _HEADER_BYTES, _READ_BYTES = 0xFFFFFF, 4, 1024 * 1024
 _ERROR, _END, _MOST_END = 0xFF, 0xFE, 9
 
@@ -62,5 +64,5 @@ class Packets:
 def is_end(packet: bytes) -> bool:
     """Return whether a packet ends a result. Raises what PyMySQL raises for one that is an error."""
     if packet[:1] == b"\xff":
-        raise_mysql_exception(packet)
+        pymysql.err.raise_mysql_exception(packet)
     return packet[0] == _END and len(packet) < _MOST_END

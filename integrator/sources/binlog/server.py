@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import pymysql
-from pymysql.constants import CR, ER
 from typing_extensions import Self
 
 from integrator.errors import EnvironmentFault, SourceAway, shortened
-from integrator.sources.binlog.packets import Packets
+from integrator.sources.binlog.packets import Packets, pymysql
 from integrator.sources.binlog.product import product_of
 
 NO_ADDRESS = (
@@ -31,13 +29,16 @@ _MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
 _CONNECT_S, _ANSWER_S, _PORT = 10, 3600, 3306
 _QUERY = 0x03
 _AWAY = frozenset(
-    (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 1040, 1053, 1080, 1158,
-     1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 1146, 1049, 1054, 1226, 3032, 0)
+    (2002, 2003, 2006, 2013, 1040, 1053, 1080, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 1146, 1049,
+     1054, 1226, 3032, 0)
 )  # fmt: skip
-"""Errors after which it is tried again: the server is away, is busy, ends, or a table was altered while it was read."""
+"""Errors after which it is tried again: the server is away, is busy, ends, or a table was altered while it was read.
 
-
-_REFUSED = frozenset((ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.HOST_NOT_PRIVILEGED))
+Numbers are those of https://mariadb.com/kb/en/mariadb-error-codes/ and, of a client, of
+https://dev.mysql.com/doc/mysql-errors/en/client-error-reference.html.
+"""
+_REFUSED = frozenset((1044, 1045, 1130))
+"""Access denied, to a database or at all, and a host that may not connect."""
 _ACCESS = (
     f"mend the user or the password: as {PASSWORD_VARIABLE} in the environment, or in the address, odd letters as %40"
 )

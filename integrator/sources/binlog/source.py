@@ -13,6 +13,7 @@ from integrator.channel.problems import Report
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.schema import Table
 from integrator.sources.binlog import catalogue, events, settings
+from integrator.sources.binlog.packets import pymysql
 from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.stream import Captures
@@ -67,8 +68,9 @@ class BinlogSource(CapturedSource):
         return f"{NAMES[location.class_]} at {server.shown}{of}, tables {', '.join(location.tables)}{but}"
 
     def check(self, tables: Sequence[Table], report: Report) -> None:
-        """Report of an address that is none, and of what the location says in vain."""
+        """Report of an address that is none, and of what the location says in vain. Raises EnvironmentFault."""
         check_location(self.location, tables, report)
+        pymysql.load()
         if problem := self._server.problem:
             report("address", problem)
 

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import psycopg2
-import psycopg2.errors
-import psycopg2.extensions
-from psycopg2.extras import LogicalReplicationConnection
 from typing_extensions import Self
 
 from integrator.errors import EnvironmentFault, SourceAway, shortened
+from integrator.extras import Library
+
+psycopg2: Any = Library("postgres", "a PostgreSQL", "psycopg2", "errors", "extras")
 
 _SETTINGS = {
     "client_encoding": "UTF8",
@@ -126,13 +125,13 @@ class Server:
             self._check_settings(connection, lost)
         return Session(self, connection)
 
-    def replication(self) -> LogicalReplicationConnection:
+    def replication(self) -> Any:
         """Return a connection of the replication protocol. Raises SourceAway, EnvironmentFault.
 
         Text of a database without an encoding comes as it is.
         """
         with self.asked():
-            connection = self._connect(connection_factory=LogicalReplicationConnection)
+            connection = self._connect(connection_factory=psycopg2.extras.LogicalReplicationConnection)
             if _has_no_encoding(connection):
                 connection.set_client_encoding(_NO_ENCODING)
             return connection
@@ -173,7 +172,7 @@ class Server:
             raise
         there = {name: connection.info.parameter_status(name) or "" for name in _REPORTED}
         self._check_settings(connection, [name for name in there if _style(there[name]) != _SETTINGS[name.lower()]])
-        if not isinstance(connection, LogicalReplicationConnection):  # which is so by itself
+        if not isinstance(connection, psycopg2.extras.LogicalReplicationConnection):  # which is so by itself
             connection.autocommit = True
         for name in (name for name, since in _SINCE.items() if connection.server_version >= since):
             with connection.cursor() as cursor:
@@ -253,5 +252,5 @@ def lsn_text(lsn: int) -> str:
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
 
 
-def _text(error: psycopg2.Error) -> str:
+def _text(error: Any) -> str:
     return shortened("; ".join(line.strip() for line in str(error).splitlines() if line.strip()))

@@ -10,14 +10,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import psycopg2.errors
 import structlog
 
 from integrator.channel.databases import PostgresLocation
 from integrator.sources.capture.first_rows import NotYet
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.rewrites import with_shapes
-from integrator.sources.postgres.server import END, Server, Session, lsn_of, lsn_text, quoted
+from integrator.sources.postgres.server import END, Server, Session, lsn_of, lsn_text, psycopg2, quoted
 from integrator.sources.postgres.slot import Names
 from integrator.tables.postgres_catalogue import literal
 

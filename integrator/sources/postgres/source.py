@@ -60,7 +60,7 @@ class Postgres(CapturedSource):
         return f"PostgreSQL at {self._server.shown}, tables {', '.join(location.tables)}{but}"
 
     def check(self, tables: Sequence[Table], report: Report) -> None:
-        """Report of an address that is none, and of what the location says in vain."""
+        """Report of an address that is none, and of what the location says in vain. Raises EnvironmentFault."""
         check_location(self.location, tables, report)
         if not self._server.is_address:
             report("address", NO_ADDRESS)
