@@ -204,6 +204,7 @@ def test_the_log_that_the_slot_keeps_can_be_asked_for(database, spooled, server)
     source = Postgres(PostgresLocation(**{"class": "postgres", "address": spooled.address, "slot": spooled.names.slot}))
     assert source.server_log() is None
     spooled.catch_up()
+    until(lambda: source.server_log().transactions == 0)  # the server ends sessions when it finds them closed
     before = source.server_log()
     with contextlib.closing(psycopg2.connect(spooled.address)) as connection, connection.cursor() as cursor:
         cursor.execute("insert into a select g, repeat('x', 100) from generate_series(1, 20000) g")
