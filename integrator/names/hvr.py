@@ -8,7 +8,7 @@ _CONTINUOUS = "not for Kafka, which is integrated continuously"
 _FILES = "for file targets"
 _FILES_AND_DATABASES = "for file and database targets"
 _DATABASES = "for target databases"
-_CAPTURED = "not there: changes are captured before they come here"
+_CAPTURED = "not there: PostgreSQL, MySQL and MariaDB are captured by their logs alone"
 _CONVERTER = (
     'not there: values are changed by SQL (IntegrateExpression: "sql: …"), their shape by FileFormat; a program that '
     "converts whole messages reads the topic, and writes another"
@@ -58,8 +58,8 @@ PARAMETERS = {
     "ToggleFrequency": _CAPTURED,
     "TriggerBased": _CAPTURED,
     "CaptureFromRowId": "not possible: change files have no row ids",
-    "CaptureOnceOnStart": "changes are captured before they come here; use IntegrateOnceOnStart",
-    "CaptureStartTimes": "changes are captured before they come here; use IntegrateStartTimes",
+    "CaptureOnceOnStart": "not there: a database is captured all the time; use IntegrateOnceOnStart",
+    "CaptureStartTimes": "not there: a database is captured all the time; use IntegrateStartTimes",
     "Coalesce": "here a parameter of Capture",
     "CompareCondition": "not there: nothing is compared",
     "CompareStartTimes": "not there: nothing is compared",
@@ -74,7 +74,7 @@ PARAMETERS = {
     "HorizColumn": "here Restrict with AddressTo or CaptureCondition",
     "Identity": _DATABASES,
     "IgnoreCoerceError": "here CoerceErrorPolicy: SILENT of TableProperties",
-    "IgnoreSessionName": "not there: changes are captured before they come here",
+    "IgnoreSessionName": "not there: logs do not name sessions",
     "IntegrateCondition": "for target databases; here CaptureCondition, or AddressTo",
     "IntegrateConverter": _CONVERTER,
     "IntegrateConverterArguments": _CONVERTER,
