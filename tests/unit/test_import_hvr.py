@@ -93,7 +93,7 @@ LEFT = [
     (action("Transform", Command="x"), "Transform (TARGET, *) is not followed: rows are sent without it; SQL changes rows"),
     (action("AgentPlugin", Command="x"), "AgentPlugin (TARGET, *): ignored, because it is not supported: a script around integrate --once does what it did"),
     (action("FileFormat", Json=True, IntegrateConverter="x"), "FileFormat (TARGET, *) IntegrateConverter is not followed: messages are sent without it; SQL changes values"),
-    (action("Capture", "SOURCE", LogTruncate="DISABLED"), "Capture (SOURCE, *) LogTruncate: ignored, because it is not there: changes are captured before they come here"),
+    (action("Capture", "SOURCE", LogTruncate="DISABLED"), "Capture (SOURCE, *) LogTruncate: ignored, because it is not there: PostgreSQL, MySQL and MariaDB are captured by their logs alone"),
     (action("Integrate", NoUpdate=True), "NoUpdate: ignored, because it is here IgnoreUpdateCondition: 'true' of Capture"),
     (action("NoSuch"), "NoSuch (TARGET, *): ignored, because no counterpart is known"),
     (action("Integrate", "ELSEWHERE"), "Integrate (ELSEWHERE, *): ignored, because the channel does not have this location"),

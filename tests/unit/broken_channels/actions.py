@@ -54,7 +54,7 @@ CASES = [
         "a parameter for capture jobs",
         more("{action: Scheduling, CaptureStartTimes: '0 * * * *', StatsHistory: SIZE}"),
         [
-            "28: $.actions[2].CaptureStartTimes: this key, of HVR, is not known here: changes are captured before they come here; use IntegrateStartTimes",
+            "28: $.actions[2].CaptureStartTimes: this key, of HVR, is not known here: not there: a database is captured all the time; use IntegrateStartTimes",
             "28: $.actions[2].StatsHistory: this key, of HVR, is not known here: nothing is kept here: Prometheus keeps the monitor's /metrics (docs/operations/monitoring.md)",
         ],
         ("CaptureStartTimes: '0 * * * *', StatsHistory: SIZE", "IntegrateStartTimes: '0 * * * *'"),
