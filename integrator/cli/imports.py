@@ -59,11 +59,22 @@ def debezium(  # noqa: PLR0913, PLR0917 - each is an option of the command
         bool,
         typer.Option("--keep-connector", help="Read what the connector sends; without, the channel is in its place."),
     ] = False,
+    offsets: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="The stopped connector's offsets: the channel continues there."),
+    ] = None,
+    files: Annotated[
+        bool,
+        typer.Option("--files", help="Read files of another capture, where PostgreSQL, MySQL or MariaDB is captured."),
+    ] = False,
 ) -> None:
-    """Write a channel in the place of a Debezium connector, or over its topics; name what has no counterpart."""
+    """Write a channel in the place of a Debezium connector, or over its topics; name what has no counterpart.
+
+    It captures PostgreSQL, MySQL and MariaDB by itself; of other databases it reads files of a capture.
+    """
     from integrator.imports import debezium as of_debezium
 
-    options = of_debezium.Options(tables, sql_dialect, worker, brokers, channel, keep_connector)
+    options = of_debezium.Options(tables, sql_dialect, worker, brokers, channel, keep_connector, files, offsets)
     _report(*of_debezium.run(file, options, local_timezone()))
 
 
