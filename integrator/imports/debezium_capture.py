@@ -86,6 +86,8 @@ def import_tables(config: Config, given: Given, draft: Draft) -> Tables:
         if wanted is None:
             key = next(key for key in lists if lists[key])
             raise needs_tables(key, ", ".join(lists[key]))
+        names = {one.rpartition(".")[2].lower() for one in wanted.tables}
+        tables.may_share = not names or len(names) < len(wanted.tables) or any("*" in one for one in wanted.tables)
     else:
         found = definitions.read(str(given.file), given.sql_dialect)
         if found.problems:
@@ -169,8 +171,8 @@ def _tls(config: Config, kind: str, draft: Draft) -> Iterator[tuple[str, str]]:
     for key in _STORES:
         if config.get(key):
             draft.report.todo(
-                f"{key}: a key store of Java is not read: give its certificates in PEM, as ssl_ca, ssl_cert and ssl_key "
-                "of the address"
+                f"{key}: a key store of Java is not read: give its certificates as PEM files, in ssl_ca, ssl_cert and "
+                "ssl_key of the address"
             )
 
 
@@ -178,14 +180,14 @@ def _take_snapshot(config: Config, start: str | None, draft: Draft) -> None:
     mode = config.get("snapshot.mode").lower()
     if mode in _ONLY:
         if start is not None:
-            raise ConfigurationError(f"snapshot.mode={mode} captures no changes, which --offsets continues: leave it out")
+            raise ConfigurationError(f"snapshot.mode is {mode}: the connector captures no changes: leave --offsets out")
         draft.source["snapshot"] = "only"
     elif mode in _NEVER:
         draft.source["snapshot"] = "never"
     elif mode == "always":
         draft.report.differ("the rows that tables have are read once, and not at each start", f"snapshot.mode={mode}")
     elif mode not in _SAME:
-        draft.report.todo(f"snapshot.mode={mode} is not there: set `snapshot` of {draft.source_name}: initial, never, only")
+        draft.report.todo(f"snapshot.mode={mode} is not there: set `snapshot` at {draft.source_name}: initial, never")
 
 
 def _take_slot(config: Config, start: str | None, draft: Draft) -> None:
@@ -200,7 +202,10 @@ def _take_slot(config: Config, start: str | None, draft: Draft) -> None:
                 "channel has a slot of its own, and sends the rows that tables have"
             )
         if drops:
-            raise ConfigurationError("slot.drop.on.stop: the slot is gone once the connector stops: set it to false first")
+            raise ConfigurationError(
+                "slot.drop.on.stop is true: the slot is gone once the connector stops; set it to false before that, or "
+                "leave --offsets out"
+            )
         draft.source["slot"] = name
     else:
         draft.report.todo(f"the connector's slot {name} keeps the server's log: drop it when the connector is gone")

@@ -80,7 +80,7 @@ def imported(config, broker, directory, monkeypatch):
     password = config["database.password"]
     monkeypatch.setenv("DATABASE_PASSWORD", password if len(password) > 1 else "any, for it is not asked for")
     offsets = ("--offsets", str(directory / "offsets.json"), "--brokers", broker.servers)
-    text, code = imports.of_debezium(directory, config, None, *offsets)
+    text, code = imports.of_debezium(directory, config, None, *offsets, captures=True)
     assert code == 0
     (directory / "channel.yaml").write_text(f"state: {directory}/state\n{text}")
     return directory / "channel.yaml"
@@ -97,8 +97,8 @@ def test_every_change_is_there_and_few_are_repeated(database, real_broker, integ
     run(f"create table {table}(id int primary key, v int not null);")
     run(f"insert into {table} values {', '.join(f'({k}, 1)' for k in range(1, BEFORE + 1))};")
     config |= connect.converters("JSON")
-    (tmp_path / "worker").mkdir()
-    with connect.Worker(class_path, tmp_path / "worker", real_broker.servers) as worker:
+    (tmp_path / name).mkdir()  # whose name its topics have
+    with connect.Worker(class_path, tmp_path / name, real_broker.servers) as worker:
         worker.put("source", config)
         until(lambda: changes_in(real_broker, topic)[1] == BEFORE, worker.log)
         with Writer(run, table) as writer:

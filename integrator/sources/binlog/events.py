@@ -67,7 +67,7 @@ def place_of(file: str, at: int) -> int:
 
 
 def place_at(text: str, base: str) -> int:
-    """Return a place that is given as FILE:OFFSET. base: of the log's files. Raises EnvironmentFault for another log's."""
+    """Return a place that is given as FILE:OFFSET. base: of the log's files. Raises EnvironmentFault for another's."""
     file, _, at = text.rpartition(":")
     if file.rpartition(".")[0] != base:
         raise EnvironmentFault(f"start_position: the log has no file {file}: its files are called {base}.NUMBER")

@@ -131,17 +131,17 @@ def log_of(session: Session, name: str) -> ServerLog | None:
 
 
 def check_continued(slot: Slot | None, names: Names, start: int) -> None:
-    """Raise EnvironmentFault where a slot that another program has captured by does not have changes from `start` on."""
+    """Raise EnvironmentFault where a slot by which another program captured does not have the changes from `start`."""
     if slot is None:
         raise EnvironmentFault(
-            f"start_position: the replication slot {names.slot} is not there: give the name of the one by which the "
-            "changes before it were captured (slot), or leave start_position out, and the rows that tables have are read"
+            f"start_position: the replication slot {names.slot} is not there: name the one by which the changes before "
+            "were captured (slot), or leave start_position out, and the rows that tables have are read"
         )
     if slot.confirmed > start:
         raise EnvironmentFault(
-            f"start_position: the replication slot {names.slot} was confirmed up to {lsn_text(slot.confirmed)}, so that "
-            f"it does not have the changes from {lsn_text(start)} on: give the position that the program which had it "
-            "noted last, once that has ended"
+            f"start_position: the replication slot {names.slot} was confirmed up to {lsn_text(slot.confirmed)}, and "
+            f"does not have the changes from {lsn_text(start)} on: give the position that the program which captured "
+            "by it noted last, once that has ended"
         )
 
 
