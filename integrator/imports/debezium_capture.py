@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlencode
 
 from integrator import tables as definitions
 from integrator.errors import ConfigurationError
 from integrator.imports import connect_offsets
+from integrator.imports.captured_location import address_of
 from integrator.imports.connect_file import Config
 from integrator.imports.debezium_captured import LISTS, Given, captured
 from integrator.imports.debezium_patterns import items
@@ -23,9 +23,6 @@ from integrator.imports.draft import Draft
 from integrator.sources.capture.definitions import is_wanted, named
 
 _TOKEN = re.compile(r"(\\\.|\[\.\]|\.(?!\*))|(\.\*)|([\w$#-]+)")
-_PORTS = {"postgres": 5432, "mysql": 3306, "mariadb": 3306}
-_SCHEMES = {"postgres": "postgresql"}
-_PASSWORD = "DATABASE_PASSWORD"  # noqa: S105 - the variable's name
 _PLUGIN = "pgoutput"
 _NEVER = ("no_data", "never", "schema_only")
 _ONLY = ("initial_only",)
@@ -141,20 +138,14 @@ def _pattern(regex: str) -> str | None:
 
 def _address(config: Config, kind: str, draft: Draft) -> str:
     """Return the address, with a reference in the place of the password."""
-    user = quote(config.get("database.user", default="USER"), safe="")
-    host = config.get("database.hostname", default="localhost")
-    port = config.get("database.port", default=str(_PORTS[kind]))
-    database = quote(config.get("database.dbname"), safe="")
-    password = config.values.get("database.password")
+    keys = {"host": "database.hostname", "port": "database.port", "user": "database.user"}
+    keys |= {"database": "database.dbname"} if kind == "postgres" else {}
+    given = {ours: config.get(key) for ours, key in keys.items()}
     config.taken.add("database.password")
-    if password is not None:
-        key = "database.password, in an address (odd letters as %40),"
-        known = None if "${" in password else quote(password, safe="")
-        user += f":{draft.secret(key, _PASSWORD, known)}"
-    host = f"[{host}]" if ":" in host else host
-    query = urlencode(dict(_tls(config, kind, draft)), safe="/")
-    path = f"/{database}" if kind == "postgres" else ""
-    return f"{_SCHEMES.get(kind, kind)}://{user}@{host}:{port}{path}{'?' if query else ''}{query}"
+    if "database.password" in config.values:
+        given["password"] = config.values["database.password"]
+    secret = "database.password" if "password" in given else ""
+    return address_of(kind, given, draft, secret, dict(_tls(config, kind, draft)))
 
 
 def _tls(config: Config, kind: str, draft: Draft) -> Iterator[tuple[str, str]]:

@@ -50,7 +50,8 @@ CASES = {
     "debezium-sqlserver": Case(
         ("debezium", f"{DATA}/debezium-sqlserver.json", "--tables", f"{DATA}/sqlserver.sql"), ("KAFKA_JAAS",)
     ),
-    "hvr-json": Case(("hvr", f"{DATA}/hvr-shop.json"), ("STREAM_PASSWORD",)),
+    "hvr-json": Case(("hvr", f"{DATA}/hvr-shop.json"), ("STREAM_PASSWORD", "DATABASE_PASSWORD")),
+    "hvr-json-files": Case(("hvr", f"{DATA}/hvr-shop.json", "--files"), ("STREAM_PASSWORD",)),
     "hvr-xml": Case(("hvr", f"{DATA}/hvr-catalog.xml", "--brokers", "b1:9092,b2")),
 }
 
