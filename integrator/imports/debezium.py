@@ -1,7 +1,8 @@
 """`import debezium`: a channel from a configuration of a Debezium source connector in Kafka Connect.
 
-https://debezium.io/documentation/reference/stable/connectors/. The channel makes the messages that the connector made,
-of its changes as JSON lines; each property that has no counterpart is named, with the reason.
+https://debezium.io/documentation/reference/stable/connectors/. The channel makes the messages that the connector made:
+it captures the database, or reads changes as JSON lines; each property that has no counterpart is named, with the
+reason.
 """
 
 from __future__ import annotations
@@ -126,6 +127,8 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
         raise ConfigurationError(
             f"{file}: is no configuration of a Debezium source connector: {found}; {', '.join(CONNECTORS)} are read"
         )
+    if options.keeps_connector and options.reads_files:
+        raise ConfigurationError("--keep-connector reads topics, and --files reads files: leave one of them out")
     connector = CONNECTORS[given]
     captures = connector.captured_as is not None and not (options.keeps_connector or options.reads_files)
     if options.offsets is not None and not captures:

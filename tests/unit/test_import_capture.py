@@ -192,3 +192,9 @@ def test_files_of_other_forms_are_refused(text, wanted, run):
     _, printed, code = run(POSTGRES, text=text)
     assert code == 2
     assert wanted in printed
+
+
+def test_topics_and_files_are_not_read_both(run):
+    _, printed, code = run(POSTGRES, "--keep-connector", "--files")
+    assert code == 2
+    assert "--keep-connector reads topics, and --files reads files: leave one of them out" in printed

@@ -126,6 +126,12 @@ class Stream(SpoolingStream):
                     f"{self._server.shown}: start_position: the log does not reach {start}: it is that of another "
                     "server, or was reset; leave it out, and the rows that tables have are read"
                 )
+            if waits:
+                raise EnvironmentFault(
+                    f"{self._server.shown}: start_position: the log after {start} has no names of columns; from now on "
+                    "it has: run the other program again until transactions that are open now have ended, stop it, and "
+                    "give the position that it has then"
+                )
             rows.continue_at(place, tables.look())
             self._server_log.place = place
             return
