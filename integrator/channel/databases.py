@@ -13,6 +13,8 @@ from integrator.channel.sources import SourceLocation
 
 _SLOT = r"^[a-z0-9_]{1,63}$"
 """https://www.postgresql.org/docs/current/warm-standby.html#STREAMING-REPLICATION-SLOTS-MANIPULATION"""
+_LSN = r"^[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}$"
+_PLACE = r"^[^:]+\.[0-9]+:[0-9]+$"
 
 
 ADDRESS = "address"
@@ -112,6 +114,12 @@ class PostgresLocation(DatabaseLocation):
         "promoted one: from PostgreSQL 17 on.",
     )
     dialect: Literal["pgoutput"] = Field("pgoutput", description="How changes come; there is nothing to choose.")
+    start_position: Annotated[str, Field(pattern=_LSN)] | None = Field(
+        None,
+        description="For a channel that continues what another program has captured by `slot`: the position (LSN) up "
+        "to which that has sent changes, as 0/16B3748. The first start takes the slot over and begins there; the rows "
+        "of the tables that the publication has are not read.",
+    )
     partitions: Literal["root", "leaf"] = Field(
         "root", description="Whether rows of a partitioned table are of that, or of its partitions."
     )
@@ -129,6 +137,12 @@ class BinlogLocation(DatabaseLocation):
     )
     server_id: Annotated[int, Field(ge=1, le=4294967295)] | None = Field(
         None, description="Ours among the server's replicas, each of which has another; made of the channel's name."
+    )
+    start_position: Annotated[str, Field(pattern=_PLACE)] | None = Field(
+        None,
+        description="For a channel that continues what another program has captured: where a transaction begins in "
+        "the binary log, as FILE:OFFSET. The first start begins there; the rows of the tables that there are then are "
+        "not read.",
     )
 
 

@@ -15,6 +15,11 @@ app = typer.Typer(help="Write a channel from another product's configuration.", 
 
 OutFile = Annotated[Path, typer.Option("--channel", help="The channel file to write.")]
 
+FromFiles = Annotated[
+    bool,
+    typer.Option("--files", help="Read another capture's files; without, PostgreSQL, MySQL and MariaDB are captured."),
+]
+
 
 def _report(text: str, problems: ConfigurationError | None) -> None:
     """Print what was made and what has no counterpart; raise the check's problems, if there are any."""
@@ -31,11 +36,16 @@ def airbyte(
     ],
     channel: OutFile = Path("channel.yaml"),
     sql_dialect: Annotated[str, typer.Option(help="Whose SQL the definitions are in.")] = "postgres",
+    source: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="A source's configuration, JSON: its database is captured."),
+    ] = None,
 ) -> None:
     """Write a channel that does what Airbyte's Kafka destination did; name what has no counterpart."""
     from integrator.imports import airbyte as of_airbyte
 
-    _report(*of_airbyte.run(file, tables, sql_dialect, channel, local_timezone()))
+    options = of_airbyte.Options(tables, sql_dialect, source, channel)
+    _report(*of_airbyte.run(file, options, local_timezone()))
 
 
 @app.command()
@@ -59,16 +69,24 @@ def debezium(  # noqa: PLR0913, PLR0917 - each is an option of the command
         bool,
         typer.Option("--keep-connector", help="Read what the connector sends; without, the channel is in its place."),
     ] = False,
+    offsets: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="The stopped connector's offsets: the channel continues there."),
+    ] = None,
+    files: FromFiles = False,
 ) -> None:
-    """Write a channel in the place of a Debezium connector, or over its topics; name what has no counterpart."""
+    """Write a channel in the place of a Debezium connector, or over its topics; name what has no counterpart.
+
+    It captures PostgreSQL, MySQL and MariaDB by itself; of other databases it reads files of a capture.
+    """
     from integrator.imports import debezium as of_debezium
 
-    options = of_debezium.Options(tables, sql_dialect, worker, brokers, channel, keep_connector)
+    options = of_debezium.Options(tables, sql_dialect, worker, brokers, channel, keep_connector, files, offsets)
     _report(*of_debezium.run(file, options, local_timezone()))
 
 
 @app.command()
-def hvr(
+def hvr(  # noqa: PLR0913, PLR0917 - each is an option of the command
     file: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="hvrdefinitionexport's JSON, or hvrcatalogexport's XML.")
     ],
@@ -77,9 +95,10 @@ def hvr(
     source: Annotated[str | None, typer.Option(help="The source location, where the channel has several.")] = None,
     target: Annotated[str | None, typer.Option(help="The Kafka location, where the channel has several.")] = None,
     brokers: Annotated[str | None, typer.Option(help="host:port of brokers, with commas.")] = None,
+    files: FromFiles = False,
 ) -> None:
     """Write a channel, and its tables beside it, from a definition of HVR; name what has no counterpart."""
     from integrator.imports import hvr as of_hvr
 
-    options = of_hvr.Options(hvr_channel, source, target, brokers, channel)
+    options = of_hvr.Options(hvr_channel, source, target, brokers, channel, files)
     _report(*of_hvr.run(file, options, local_timezone()))

@@ -1,7 +1,8 @@
 """`import debezium`: a channel from a configuration of a Debezium source connector in Kafka Connect.
 
-https://debezium.io/documentation/reference/stable/connectors/. The channel makes the messages that the connector made,
-of its changes as JSON lines; each property that has no counterpart is named, with the reason.
+https://debezium.io/documentation/reference/stable/connectors/. The channel makes the messages that the connector made:
+it captures the database, or reads changes as JSON lines; each property that has no counterpart is named, with the
+reason.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from integrator.errors import ConfigurationError
 from integrator.imports import (
     connect_file,
+    debezium_capture,
     debezium_captured,
     debezium_columns,
     debezium_delivery,
@@ -65,7 +67,8 @@ UNAVAILABLE = "__debezium_unavailable_value"
 class Connector:
     """A database's connector. dump: a command that writes the definitions of its tables.
 
-    schema: of tables for which none is known. in_databases: whether its schemas are databases.
+    schema: of tables for which none is known. in_databases: whether its schemas are databases. captured_as: the class
+    of locations that capture it; None where none does.
     """
 
     product: str
@@ -74,13 +77,18 @@ class Connector:
     dump: str
     times: str = "adaptive"
     in_databases: bool = False
+    captured_as: str | None = None
 
 
-_MYSQL = Connector("MySQL", "mysql", None, "mysqldump --no-data --databases …", "adaptive_time_microseconds", True)
+_MYSQL = Connector(
+    "MySQL", "mysql", None, "mysqldump --no-data --databases …", "adaptive_time_microseconds", True, "mysql"
+)
 CONNECTORS = {
-    "PostgresConnector": Connector("PostgreSQL", "postgres", "public", "pg_dump -s"),
+    "PostgresConnector": Connector("PostgreSQL", "postgres", "public", "pg_dump -s", captured_as="postgres"),
     "MySqlConnector": _MYSQL,
-    "MariaDbConnector": replace(_MYSQL, product="MariaDB", dump="mariadb-dump --no-data --databases …"),
+    "MariaDbConnector": replace(
+        _MYSQL, product="MariaDB", dump="mariadb-dump --no-data --databases …", captured_as="mariadb"
+    ),
     "SqlServerConnector": Connector("SQL Server", "tsql", "dbo", "Management Studio, Generate Scripts"),
     "OracleConnector": Connector("Oracle", "oracle", None, "DBMS_METADATA.GET_DDL"),
     "Db2Connector": Connector("Db2", "db2", None, "db2look -e"),
@@ -92,7 +100,8 @@ CONNECTORS = {
 class Options:
     """What the command was given. definitions: a file with the tables' definitions. worker: the worker's properties.
 
-    keeps_connector: the channel reads the topics of the connector, which goes on.
+    keeps_connector: the channel reads the topics of the connector, which goes on. reads_files: it reads files of
+    another capture, where it could capture by itself. offsets: the connector's, where the capture continues there.
     """
 
     definitions: Path | None
@@ -101,6 +110,8 @@ class Options:
     brokers: str | None
     channel: Path
     keeps_connector: bool = False
+    reads_files: bool = False
+    offsets: Path | None = None
 
 
 def run(file: Path, options: Options, timezone: str) -> tuple[str, ConfigurationError | None]:
@@ -116,7 +127,19 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
         raise ConfigurationError(
             f"{file}: is no configuration of a Debezium source connector: {found}; {', '.join(CONNECTORS)} are read"
         )
-    draft = (kept if options.keeps_connector else made)(config, CONNECTORS[given], options)
+    if options.keeps_connector and options.reads_files:
+        raise ConfigurationError("--keep-connector reads topics, and --files reads files: leave one of them out")
+    connector = CONNECTORS[given]
+    captures = connector.captured_as is not None and not (options.keeps_connector or options.reads_files)
+    if options.offsets is not None and not captures:
+        raise ConfigurationError(
+            "--offsets is for connectors for PostgreSQL, MySQL and MariaDB whose database is captured: leave it out"
+        )
+    draft = (kept if options.keeps_connector else made)(config, connector, options)
+    if captures:
+        options.channel.write_text(draft.text(options.channel), encoding="utf-8")
+        head = f"{options.channel}: channel {draft.name}, not checked: the database's catalogue defines its tables"
+        return f"{draft.report.text(head)}\nNext: integrator check --channel {options.channel} --connect", None
     if options.definitions is not None:
         return drafts.write(draft, options.channel, timezone)
     if not draft.tables:
@@ -138,14 +161,20 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
         draft.report.differ(f"the channel is called {draft.name}, not {prefix}: source.name in events is that")
     config.get("name")
     database = _take_database(config, draft)
-    draft.remarks.append("Change events of the connector as JSON lines, without transforms; or of another capture.")
-    draft.source = {"class": "files", "path": "changes", "dialect": "debezium", "repeated_positions": "send"}
-    _take_modes(config, connector, draft)
+    captured_as = None if options.reads_files else connector.captured_as
     _take_brokers(config, options, draft)
     dialect = options.sql_dialect or connector.sql_dialect
     named = None if connector.in_databases else database.lower()
     defined = debezium_captured.Given(options.definitions, dialect, connector.schema, named)
-    tables = debezium_captured.import_captured_tables(config, defined, draft)
+    if captured_as is not None:
+        config.values.setdefault("time.precision.mode", connector.times)
+        debezium_capture.import_capture(config, captured_as, options.offsets, prefix, draft)
+        tables = debezium_capture.import_tables(config, defined, draft)
+    else:
+        draft.remarks.append("Change events of the connector as JSON lines, without transforms; or of another capture.")
+        draft.source = {"class": "files", "path": "changes", "dialect": "debezium", "repeated_positions": "send"}
+        _take_modes(config, connector, draft)
+        tables = debezium_captured.import_captured_tables(config, defined, draft)
     of_columns = _take_skipped(config, draft)
     tombstones = config.on("tombstones.on.delete", default=True)
     same = {"db": database, "name": prefix, "connector": given_name(connector)}
@@ -171,7 +200,7 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     debezium_records.import_records(config, topics, tables, draft, chain)
     debezium_records.import_field_names(config, tables, draft)
     for name in config.rest():
-        debezium_reasons.report(name, config.values[name], draft.report)
+        debezium_reasons.report(name, config.values[name], draft.report, captures=captured_as is not None)
     draft.actions.sort(key=lambda action: _ORDER.index(action["action"]))
     return draft
 

@@ -24,7 +24,7 @@ _PARTS = 2
 """Names in schema.table."""
 UNDEFINED = "tables.sql"
 """The file of the definitions, where there are none yet."""
-_LISTS = {
+LISTS = {
     "table.include.list": "table.whitelist",
     "table.exclude.list": "table.blacklist",
     "schema.include.list": "schema.whitelist",
@@ -60,7 +60,7 @@ def import_captured_tables(config: Config, given: Given, draft: Draft) -> Tables
     """
     entry: dict[str, Any] = {"file": given.file or UNDEFINED, "sql_dialect": given.sql_dialect}
     draft.tables.append(entry)
-    if any(config.get(key, old) for key, old in _LISTS.items()):
+    if any(config.get(key, old) for key, old in LISTS.items()):
         draft.source["unknown_tables"] = "ignore"
     if given.file is None:
         _take_names(config, entry, given, draft)
@@ -89,7 +89,7 @@ def import_captured_tables(config: Config, given: Given, draft: Draft) -> Tables
 def _take_names(config: Config, entry: dict[str, Any], given: Given, draft: Draft) -> None:
     """Take what lists name, where there are no definitions."""
     for key in ("table.include.list", "table.exclude.list"):
-        patterns = items(config.get(key, _LISTS[key]))
+        patterns = items(config.get(key, LISTS[key]))
         for pattern in patterns:
             named = literal(pattern)
             if "exclude" in key or named is None:
@@ -101,9 +101,9 @@ def _take_names(config: Config, entry: dict[str, Any], given: Given, draft: Draf
         if patterns:
             entry["only"] = [".".join(literal(one) or []) for one in patterns]
     for key in ("schema.include.list", "schema.exclude.list", "database.exclude.list"):
-        if config.get(key, _LISTS[key]):
+        if config.get(key, LISTS[key]):
             draft.report.todo(f"{key}: {UNDEFINED} says which tables there are: have no others in it")
-    databases = items(config.get("database.include.list", _LISTS["database.include.list"]))
+    databases = items(config.get("database.include.list", LISTS["database.include.list"]))
     if given.database is None and len(databases) == 1:
         draft.add_action("TableProperties", group="KAFKA", Schema=databases[0])
         if "only" in entry:  # MySQL's definitions name no database
@@ -113,11 +113,11 @@ def _take_names(config: Config, entry: dict[str, Any], given: Given, draft: Draf
 def captured(defined: list[Table], config: Config, given: Given, draft: Draft) -> Tables:
     """Return the tables that the connector captures, and the others, each with a schema. Raises ConfigurationError."""
     default = given.schema
-    named = [literal(one) or [] for one in items(config.get("table.include.list", _LISTS["table.include.list"]))]
+    named = [literal(one) or [] for one in items(config.get("table.include.list", LISTS["table.include.list"]))]
     schemas = {one[-1].lower(): one[-2] for one in named if len(one) > 1}
     placed = any(table.schema for table in defined)
     for key in ("schema.include.list", *(("database.include.list",) if given.database is None else ())):
-        only = [literal(one) or [] for one in items(config.get(key, _LISTS[key]))]
+        only = [literal(one) or [] for one in items(config.get(key, LISTS[key]))]
         default = only[0][-1] if len(only) == 1 and only[0] and not placed else default
     found = [replace(one, schema=one.schema or schemas.get(one.base_name.lower()) or default) for one in defined]
     for table in found:
@@ -125,7 +125,7 @@ def captured(defined: list[Table], config: Config, given: Given, draft: Draft) -
             _refuse_unplaced(table, config, given)
             draft.report.todo(f"table {table.name}: its schema is not known: write it in its definition")
     everything = Tables(found, known=True, database=given.database)
-    lists = [_List(key, items(config.get(key, old)), everything) for key, old in _LISTS.items() if config.get(key, old)]
+    lists = [_List(key, items(config.get(key, old)), everything) for key, old in LISTS.items() if config.get(key, old)]
     unmatched = [text for one in lists for text in one.unmatched()]
     for text in unmatched:
         draft.report.todo(text)

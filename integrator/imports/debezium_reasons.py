@@ -46,6 +46,13 @@ REASONS: tuple[tuple[str, str], ...] = (
 """Expressions for names, and the reason."""
 
 
+_CAPTURED: tuple[tuple[str, str], ...] = (
+    (r"snapshot\..*|incremental\..*|signal\..*|read\.only", "tables are read as `snapshot` of the source has it"),
+    (r"(schema|database)\.history\..*", "the state has the definitions of tables"),
+    (r"publication\.autocreate\.mode", "tables that the publication lacks are added to it"),
+    (_OF_CAPTURE, "the capture has no such setting"),
+)
+"""Reasons that go before the others where the database is captured."""
 TODOS: tuple[tuple[str, str], ...] = (
     (r"converters|post\.processors",
      "Java classes are not run: what they mask or convert is sent as it is in the records"),
@@ -65,14 +72,17 @@ _HASH = "column.mask.hash."
 _NAMING = re.compile(r"io\.debezium\.schema\.(Schema|Default|DefaultRegex)TopicNamingStrategy")
 
 
-def report(name: str, value: str, found: Report) -> None:
-    """Report a property that has no counterpart. Of the names of hashes, which have a salt, the beginning is shown."""
+def report(name: str, value: str, found: Report, *, captures: bool = False) -> None:
+    """Report a property that has no counterpart. Of the names of hashes, which have a salt, the beginning is shown.
+
+    captures: whether the database is captured.
+    """
     shown = f"{_HASH}…" if name.startswith(_HASH) else name
     if name == "topic.naming.strategy" and _NAMING.fullmatch(value):
         return
     if what := _first(DIFFERENCES, name):
         found.differ(what, shown)
-    elif why := _first(REASONS, name):
+    elif why := _first((*_CAPTURED, *REASONS) if captures else REASONS, name):
         found.ignore(shown, why)
     elif what := _first(TODOS, name):
         found.todo(f"{shown}: {what}")

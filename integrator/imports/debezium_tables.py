@@ -25,13 +25,15 @@ class Tables:
     """The tables that are captured, with the schemas that records give them.
 
     others: tables that are defined and not captured. known: whether there are definitions. database: whose schemas
-    these are, in small letters; empty where that is not known, and None where a schema is a database.
+    these are, in small letters; empty where that is not known, and None where a schema is a database. may_share: where
+    there are no definitions, whether two tables may have one name, so that a column's table is not known by its own.
     """
 
     tables: list[Table] = field(default_factory=list)
     others: list[Table] = field(default_factory=list)
     known: bool = False
     database: str | None = None
+    may_share: bool = False
 
     def columns(self, pattern: str, key: str) -> Iterator[tuple[Table, str]]:
         """Yield the columns whose [database.]schema.table.column matches. Raises ConfigurationError."""
@@ -39,7 +41,7 @@ class Tables:
             yield from self._columns(pattern, key, self.tables)
             return
         named = literal(pattern)
-        if named is None or len(named) < _PARTS:
+        if self.may_share or named is None or len(named) < _PARTS:
             raise needs_tables(key, pattern)
         if not self.database or len(named) == _PARTS or named[0].lower() == self.database:
             yield Table(named[-2].lower(), named[-2], named[-3], (), ()), named[-1]

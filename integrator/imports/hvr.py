@@ -6,6 +6,7 @@ counterpart is named, with the reason.
 
 from __future__ import annotations
 
+import glob
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 from integrator.errors import ConfigurationError
 from integrator.imports import draft as drafts
 from integrator.imports import hvr_actions, hvr_json, hvr_kafka, hvr_types, hvr_xml
+from integrator.imports.captured_location import AGAIN, address_of
 from integrator.imports.draft import Draft, flow
 from integrator.imports.hvr_actions import Places
 from integrator.imports.hvr_definition import ALL, GENERAL, HvrChannel, HvrHub, HvrTable
@@ -27,19 +29,29 @@ _CAPTURES = {
     "mariadb": "Maxwell, Canal or Debezium", "sqlserver": "Debezium or AWS DMS", "db2": "Debezium or AWS DMS",
 }  # fmt: skip
 """What captures the changes of a database, as docs/sources/index.md has it."""
+_CAPTURED = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mariadb"}
+"""The classes of locations that capture a database, by HVR's for it."""
+_ADDRESS = {
+    "host": "Database_Host", "port": "Database_Port", "user": "Database_User", "database": "Database_Name",
+}  # fmt: skip
+_PASSWORD = "Database_Password"  # noqa: S105 - HVR's name
 _APART = ", and import each of them into a channel of its own: these may send to the same topics"
 _CAPITALS = ("oracle", "db2", "db2i")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command was given: the names of HVR's channel and locations, where a file has several."""
+    """What the command was given: the names of HVR's channel and locations, where a file has several.
+
+    reads_files: the channel reads files of another capture, where it could capture by itself.
+    """
 
     hvr_channel: str | None
     source: str | None
     target: str | None
     brokers: str | None
     channel: Path
+    reads_files: bool = False
 
 
 def run(file: Path, options: Options, timezone: str) -> tuple[str, ConfigurationError | None]:
@@ -59,7 +71,7 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
     for name in hub.ignored:
         draft.report.ignore(name, "channels, locations, tables and actions are what is imported")
     draft.source_name, draft.kafka_name = places.source, places.kafka
-    _take_source(hub.locations.get(places.source, {}), places, draft)
+    _take_source(hub.locations.get(places.source, {}), places, draft, reads_files=options.reads_files)
     draft.kafka["group"] = places.kafka_group
     hvr_kafka.import_kafka_location(places.kafka, hub.locations.get(places.kafka, {}), options.brokers, draft)
     for name in groups:
@@ -74,6 +86,8 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
         if table.group != GENERAL:
             draft.table_groups.setdefault(table.group, []).append(table.name)
     hvr_actions.import_actions(hub, channel, places, draft)
+    if draft.source["class"] != "files":
+        draft.source["tables"] = list(_captured_tables(channel, draft))
     settle(draft, timezone)
     return drafts.write(draft, options.channel, timezone)
 
@@ -127,8 +141,11 @@ def _one(what: str, found: list[str], name: str | None, option: str, file: Path)
     raise ConfigurationError(f"{file}: a channel has one {what}; found {known}; name one of them: {option}")
 
 
-def _take_source(given: dict[str, Any], places: Places, draft: Draft) -> None:
+def _take_source(given: dict[str, Any], places: Places, draft: Draft, *, reads_files: bool) -> None:
     kind = str(given.get("Class", ALL)).lower()
+    if kind in _CAPTURED and not reads_files:
+        _take_captured(_CAPTURED[kind], given, places, draft)
+        return
     captures = _CAPTURES.get(kind, "a capture that docs/sources/index.md names")
     draft.remarks.append(f"Changes of {places.source}, in files of {captures}.")
     draft.source = {"group": places.source_group, "class": "files", "path": "changes"}
@@ -144,6 +161,25 @@ def _take_source(given: dict[str, Any], places: Places, draft: Draft) -> None:
     listed = ", ".join(name for name in given if name != "Class")
     if listed:
         draft.report.ignore(f"location {places.source}: {listed}", "another program captures the changes")
+
+
+def _take_captured(kind: str, given: dict[str, Any], places: Places, draft: Draft) -> None:
+    """Have the database be captured that HVR captured from."""
+    found = {ours: str(given[name]) for ours, name in _ADDRESS.items() if name in given}
+    secret = f"location {places.source}: {_PASSWORD}" if _PASSWORD in given else ""
+    draft.source = {"group": places.source_group, "class": kind, "address": address_of(kind, found, draft, secret)}
+    draft.report.todo(AGAIN.format("HVR"))
+    for name in given:
+        if name not in ("Class", _PASSWORD, *_ADDRESS.values()):
+            draft.report.ignore(f"location {places.source}: {name}", "the capture has no such setting")
+
+
+def _captured_tables(channel: HvrChannel, draft: Draft) -> Iterator[str]:
+    """Yield the tables that are captured, as patterns: with their schemas, where HVR's actions name them."""
+    schemas = {one.get("table", ALL): str(one["Schema"]) for one in draft.actions if "Schema" in one}
+    for table in channel.tables.values():
+        schema = schemas.get(table.name, schemas.get(ALL))
+        yield glob.escape(f"{schema}.{table.base_name}" if schema else table.base_name)
 
 
 def _definitions(channel: HvrChannel, draft: Draft) -> str:

@@ -9,7 +9,7 @@ from collections import defaultdict
 import pytest
 
 from integrator import plan
-from integrator.errors import ConfigurationError, DataError
+from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.run import replanning
 from integrator.sources.capture.first_rows import FirstRows
 from tests.parts import kafka_io, mariadb, mysql, replays
@@ -302,3 +302,37 @@ def test_a_rejected_change_is_mended_and_replayed_in_its_transaction(
     assert [(row["op"], row["k"]) for row in rows] == [(1, 1), (0, 1), (1, 3), (1, 4), (1, 2)]
     assert rows[4]["seq"][:20] == rows[0]["seq"][:20] < rows[2]["seq"][:20], "of one transaction"
     assert rows[4]["a"] == "2026-01-02"
+
+
+def test_the_log_is_continued_where_another_program_stopped(server, database, broker, channel, integrate_once, name):
+    server.sql("set global binlog_row_metadata = 'MINIMAL'")
+    database("create table t(k int primary key); insert into t values (0)")
+    file, at = server.sql("show binary logs").splitlines()[-1].split("\t")[:2]
+    path = channel(f', start_position: "{file}:{at}"')
+    with pytest.raises(
+        EnvironmentFault, match=f"the log after {file}:{at} has no names of columns; from now on it has"
+    ):
+        integrate_once(path)
+    database("insert into t values (1)")
+    file, at = server.sql("show binary logs").splitlines()[-1].split("\t")[:2]
+    database("begin; insert into t values (2); insert into t values (3); commit; insert into t values (4)")
+    events = [line.split("\t") for line in server.sql(f"show binlog events in '{file}' from {at}").splitlines()]
+    begin = next(one[1] for one in events if "BEGIN" in one[-1])  # in MySQL after the GTID, as Debezium has it
+    base, _, number = file.rpartition(".")
+    channel(f', start_position: "other.{number}:4"')
+    with pytest.raises(
+        EnvironmentFault, match=f"the log has no file other.{number}: its files are called {base}.NUMBER"
+    ):
+        integrate_once(path)
+    channel(f', start_position: "{base}.{int(number) + 1:06d}:4"')
+    with pytest.raises(EnvironmentFault, match="start_position: the log does not reach"):
+        integrate_once(path)
+    channel(f', start_position: "{file}:{begin}"')
+    integrate_once(path)
+    database("insert into t values (5); create table late(k int primary key); insert into late values (6)")
+    integrate_once(path)
+    found = rows_of(broker, f"{name}.t", f"{name}.late")
+    assert [row["k"] for row in found[f"{name}.t"]] == [2, 3, 4, 5], "without the row that there was"
+    assert [row["k"] for row in found[f"{name}.late"]] == [6]
+    seqs = [row["seq"] for row in found[f"{name}.t"]]
+    assert seqs == sorted(set(seqs))

@@ -161,7 +161,7 @@ def test_hvr_into_rows_with_operation_and_sequence(sent, name):
     tables = ("audit", "customers", "order_lines", "products")
     topics = [f"{name}.{table}" for table in tables]
     changed = {'"shop.{hvr_tbl_name}"': f'"{name}.{{hvr_tbl_name}}"'}
-    messages = sent("hvr-json", SHOP / "changes.wal2json-v2.jsonl", changed, topics)
+    messages = sent("hvr-json-files", SHOP / "changes.wal2json-v2.jsonl", changed, topics)
     rows = {table: [json.loads(m.value) for m in messages if m.topic == f"{name}.{table}"] for table in tables}
     for message in messages:
         assert dict(message.headers)["op"] == str(json.loads(message.value)["op_val"]).encode()

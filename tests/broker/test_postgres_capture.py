@@ -462,3 +462,29 @@ def test_one_command_needs_no_channel(database, broker, tmp_path, name):
         f"dropped: replication slot integrator_{short}",
         f"dropped: publication integrator_{short}",
     ]
+
+
+def test_a_slot_of_another_program_is_continued_at_its_position(database, broker, channel, integrate_once, name):
+    database.run(
+        f"create table t(k int primary key); insert into t values (0); create publication {name} for table t; "
+        f"create table late(k int primary key); insert into late values (7)"
+    )
+    path = channel(f', slot: {name}, publication: {name}, start_position: "0/1"')
+    with pytest.raises(EnvironmentFault, match=f"start_position: the replication slot {name} is not there"):
+        integrate_once(path)
+    database.run(f"select pg_create_logical_replication_slot('{name}', 'pgoutput')")
+    with pytest.raises(EnvironmentFault, match="and does not have the changes from 0/1 on: give the position"):
+        integrate_once(path)
+    database.run("insert into t values (1); insert into t values (2)")
+    position = database.run("select pg_current_wal_insert_lsn()").strip()
+    database.run("insert into t values (3); insert into late values (8)")
+    channel(f', slot: {name}, publication: none, start_position: "{position}"')
+    with pytest.raises(EnvironmentFault, match="start_position: the publication none is not there, or has no table"):
+        integrate_once(path)
+    channel(f', slot: {name}, publication: {name}, start_position: "{position}"')
+    integrate_once(path)
+    database.run("insert into t values (4); insert into late values (9)")
+    integrate_once(path)
+    found = rows_of(broker, f"{name}.t", f"{name}.late")
+    assert [row["k"] for row in found[f"{name}.t"]] == [3, 4], "without the rows that there were"
+    assert [row["k"] for row in found[f"{name}.late"]] == [7, 8, 9], "a table that was not published has its rows read"

@@ -202,6 +202,13 @@ class Worker:
         self._ask("DELETE", f"/{name}")
         until(lambda: self._ask("GET", f"/{name}/status", absent=None) is None, self.log)
 
+    def halt(self, name: str) -> dict[str, Any]:
+        """Stop a connector, which stays defined; return its offsets, as the worker answers."""
+        self._ask("PUT", f"/{name}/stop")
+        until(lambda: not self._ask("GET", f"/{name}/status")["tasks"], self.log)
+        offsets: dict[str, Any] = self._ask("GET", f"/{name}/offsets")
+        return offsets
+
     def _answers(self) -> bool:
         assert self.process.poll() is None, self.log()
         with (

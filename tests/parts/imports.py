@@ -34,16 +34,24 @@ CASES = {
         ("airbyte", f"{DATA}/airbyte-secure.json", "--tables", "schemas/shop.sql"), ("AIRBYTE_JAAS",)
     ),
     "debezium-postgres": Case(
-        ("debezium", f"{DATA}/debezium-postgres.json", "--tables", "tests/data/debezium/tables.sql"), ("SALT_SECRET",)
+        ("debezium", f"{DATA}/debezium-postgres.json", "--tables", "tests/data/debezium/tables.sql", "--files"),
+        ("SALT_SECRET",),
     ),
     "debezium-mariadb": Case(
-        ("debezium", f"{DATA}/debezium-mariadb.properties", "--tables", "tests/data/debezium-mariadb/tables.sql"),
+        (
+            "debezium",
+            f"{DATA}/debezium-mariadb.properties",
+            "--tables",
+            "tests/data/debezium-mariadb/tables.sql",
+            "--files",
+        ),
         ("SCHEMA_REGISTRY_PASSWORD",),
     ),
     "debezium-sqlserver": Case(
         ("debezium", f"{DATA}/debezium-sqlserver.json", "--tables", f"{DATA}/sqlserver.sql"), ("KAFKA_JAAS",)
     ),
-    "hvr-json": Case(("hvr", f"{DATA}/hvr-shop.json"), ("STREAM_PASSWORD",)),
+    "hvr-json": Case(("hvr", f"{DATA}/hvr-shop.json"), ("STREAM_PASSWORD", "DATABASE_PASSWORD")),
+    "hvr-json-files": Case(("hvr", f"{DATA}/hvr-shop.json", "--files"), ("STREAM_PASSWORD",)),
     "hvr-xml": Case(("hvr", f"{DATA}/hvr-catalog.xml", "--brokers", "b1:9092,b2")),
 }
 
@@ -54,14 +62,21 @@ def run(case: Case, channel: Path) -> int:
         return main.main()
 
 
-def of_debezium(directory: Path, config: dict[str, object], tables: str | None, *more: str) -> tuple[str, int]:
-    """Import a connector's configuration with definitions in SQL; return the channel, empty for none, and the code."""
+def of_debezium(
+    directory: Path, config: dict[str, object], tables: str | None, *more: str, captures: bool = False
+) -> tuple[str, int]:
+    """Import a connector's configuration with definitions in SQL; return the channel, empty for none, and the code.
+
+    captures: the channel captures the database, where it can; else it reads files.
+    """
     channel = directory / "channel.yaml"
     (directory / "connector.json").write_text(json.dumps({"name": "c", "config": config}))
     given: tuple[str, ...] = ()
     if tables is not None:
         (directory / "tables.sql").write_text(tables)
         given = ("--tables", str(directory / "tables.sql"))
+    if not captures and "--keep-connector" not in more:
+        given += ("--files",)
     code = run(Case(("debezium", str(directory / "connector.json"), *given, *more)), channel)
     return (channel.read_text() if channel.exists() else ""), code
 

@@ -18,10 +18,10 @@ LOGIN = SECURE["protocol"]["sasl_jaas_config"]
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    def called(configuration, tables=ROOT / "schemas" / "shop.sql"):
+    def called(configuration, *more, tables=ROOT / "schemas" / "shop.sql"):
         (tmp_path / "airbyte.json").write_text(json.dumps(configuration))
         file = tmp_path / "channel.yaml"
-        words = ["--tables", str(tables), "--channel", str(file)]
+        words = ["--tables", str(tables), "--channel", str(file), *more]
         monkeypatch.setattr(sys, "argv", ["integrator", "import", "airbyte", str(tmp_path / "airbyte.json"), *words])
         code, printed = main.main(), capsys.readouterr()
         return code, printed.out + printed.err, file
@@ -78,7 +78,7 @@ def test_topics_are_called_as_airbyte_calls_them(run, tmp_path):
     (tmp_path / "t.sql").write_text(
         'create table sales."My Orders!"(id int primary key); create table "Bücher"(id int);'
     )
-    code, printed, file = run({**COMMON, "topic_pattern": "{namespace}.{stream}"}, tmp_path / "t.sql")
+    code, printed, file = run({**COMMON, "topic_pattern": "{namespace}.{stream}"}, tables=tmp_path / "t.sql")
     assert code == 0, printed
     assert {table.topic for table in plan.build(str(file), "UTC").recipe.tables} == {"sales_My_Orders_", "_Bucher"}
     assert "{namespace} is empty in topics of tables whose definitions name no schema" in printed
@@ -88,7 +88,7 @@ def test_a_catalog_defines_the_streams(run, tmp_path):
     schema = {"type": "object", "properties": {"id": {"type": "integer"}}}
     configured = {"stream": {"name": "My Orders!", "namespace": "s", "json_schema": schema}, "primary_key": [["id"]]}
     (tmp_path / "catalog.json").write_text(json.dumps({"streams": [configured]}))
-    code, printed, file = run({**COMMON, "topic_pattern": "{namespace}_{stream}"}, tmp_path / "catalog.json")
+    code, printed, file = run({**COMMON, "topic_pattern": "{namespace}_{stream}"}, tables=tmp_path / "catalog.json")
     assert code == 0, printed
     [table] = plan.build(str(file), "UTC").recipe.tables
     assert (table.topic, table.table.name, table.whole_events) == ("s_My_Orders_", "my_orders", True)
@@ -103,3 +103,42 @@ def test_what_is_no_configuration(text, said, run, tmp_path):
     assert code == 2
     assert said in printed or text == "{"
     assert not file.exists()
+
+
+POSTGRES = {
+    "host": "db", "port": 5432, "database": "shop", "schemas": ["sales"], "username": "airbyte", "password": "pl4nted",
+    "ssl_mode": {"mode": "require"}, "tunnel_method": {"tunnel_method": "NO_TUNNEL"},
+    "replication_method": {"method": "CDC", "publication": "airbyte_pub", "replication_slot": "airbyte_slot"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dialect", "mode", "wanted"),
+    [
+        ("postgres", {}, 'src: {class: postgres, address: "postgresql://airbyte:${DATABASE_PASSWORD}@db:5432/shop?sslmode=require", '
+         "publication: airbyte_pub, tables: [sales.t]}"),
+        ("mysql", {"ssl_mode": {"mode": "required"}}, 'src: {class: mysql, address: "mysql://airbyte:${DATABASE_PASSWORD}@db:5432/shop?ssl_mode=required", tables: [shop.t]}'),
+    ],
+)  # fmt: skip
+def test_the_database_of_a_source_is_captured(dialect, mode, wanted, run, tmp_path):
+    (tmp_path / "t.sql").write_text("create table t(id int primary key);")
+    (tmp_path / "source.json").write_text(json.dumps({"connectionConfiguration": POSTGRES | mode}))
+    more = ("--source", str(tmp_path / "source.json"), "--sql-dialect", dialect)
+    code, printed, file = run(COMMON, *more, tables=tmp_path / "t.sql")
+    assert code == 0, printed
+    assert wanted in file.read_text()
+    assert "pl4nted" not in printed + file.read_text()
+    for text in (
+        "the rows that tables have are sent again, for it is not given where Airbyte stopped",
+        "the source's slot airbyte_slot keeps the server's log: drop it when the source is gone",
+        "tunnel_method of the source: ignored, because the capture has no such setting",
+        "in the environment as DATABASE_PASSWORD",
+    ):
+        assert text in printed
+
+
+def test_a_source_that_is_not_captured_is_refused(run, tmp_path):
+    (tmp_path / "source.json").write_text(json.dumps(POSTGRES))
+    code, printed, _ = run(COMMON, "--source", str(tmp_path / "source.json"), "--sql-dialect", "oracle")
+    assert code == 2
+    assert "--source: a database of oracle is not captured" in printed

@@ -66,6 +66,14 @@ def place_of(file: str, at: int) -> int:
     return int(number) << _FILE_SHIFT | at << _AT_SHIFT
 
 
+def place_at(text: str, base: str) -> int:
+    """Return a place that is given as FILE:OFFSET. base: of the log's files. Raises EnvironmentFault for another's."""
+    file, _, at = text.rpartition(":")
+    if file.rpartition(".")[0] != base:
+        raise EnvironmentFault(f"start_position: the log has no file {file}: its files are called {base}.NUMBER")
+    return place_of(file, int(at))
+
+
 def place_in_no_log(number: int) -> int:
     """Return a place that is before all of a log; those of larger numbers, up to 2 ** 33, are after it."""
     return number << _AT_SHIFT

@@ -144,9 +144,11 @@ class Log:
 
     def _gtid(self, event: Event) -> None:
         """Begin a transaction; rows of tables that it comes after are read before."""
+        self._begin(events.gtid_of(event))
+
+    def _begin(self, gtid: events.Gtid) -> None:
         if (due := self._rows.place) is not None and self.place >= due:
             self._spooling.copy()
-        gtid = events.gtid_of(event)
         self._standalone = gtid.is_standalone
         self._begun, self.is_between = self.place, False
         self._tables.begin()
@@ -187,6 +189,8 @@ class Log:
         self._spooling.seal_where_due()
 
     def _statement(self, event: Event) -> None:
+        if self.is_between:  # where a start_position is after its GTID, as Debezium has it
+            self._begin(events.Gtid(0, event.seconds * 1_000_000))
         statement = events.statement_of(event, self._tables.charsets)
         word = first_word(statement.text)
         if self._standalone is None:

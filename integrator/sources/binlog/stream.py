@@ -119,6 +119,22 @@ class Stream(SpoolingStream):
         rows = self._rows = FirstRows(points, known, self._spool.path, self._intake, self._log, self._location)
         tables = self._of_tables = Tables(session, self._location, rows, self._intake, self._log)
         self._of_server_log = Log(self._server.shown, self, self._intake, rows, tables)
+        if known.creating and (start := self._location.start_position):
+            place = events.place_at(start, base)
+            if place > events.place_of(*settings.end_of_log(session)):
+                raise EnvironmentFault(
+                    f"{self._server.shown}: start_position: the log does not reach {start}: it is that of another "
+                    "server, or was reset; leave it out, and the rows that tables have are read"
+                )
+            if waits:
+                raise EnvironmentFault(
+                    f"{self._server.shown}: start_position: the log after {start} has no names of columns; from now on "
+                    "it has: run the other program again until transactions that are open now have ended, stop it, and "
+                    "give the position that it has then"
+                )
+            rows.continue_at(place, tables.look())
+            self._server_log.place = place
+            return
         if known.creating:
             self._server_log.place = rows.begin_with(tables.look())
             self.copy()

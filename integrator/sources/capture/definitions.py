@@ -157,7 +157,7 @@ class Definitions:
                 before = made.setdefault(name, table)  # which also keeps its place among names
                 if number in (versions := self.versions.get(digest, ())):
                     made[name] = table if number == versions[0] else _merged(before, table)
-        return _named(made)
+        return named(made)
 
     def known_of(self, name: str) -> list[Table]:
         """Return all definitions of a table, SCHEMA.TABLE, the latest last."""
@@ -234,7 +234,7 @@ def _merged(before: Table, after: Table) -> Table:
     return replace(after, columns=tuple(columns))
 
 
-def _named(tables: dict[str, Table]) -> list[Table]:
+def named(tables: dict[str, Table]) -> list[Table]:
     """Return tables by names that no two of them have, whatever their case: SCHEMA_TABLE where another one has it.
 
     A table that has such a name in the database goes before those that have it in other case.

@@ -123,6 +123,12 @@ class FirstRows:
         self._log.info("capture begins", position=self._points.shown(point.lsn))
         return point.lsn
 
+    def continue_at(self, place: int, tables: Sequence[Captured]) -> None:
+        """Have changes be read from a place up to which another program has sent them, with the rows of the tables."""
+        self.record.creating, self.record.confirmed = False, place
+        self.note_read(tables)
+        self._log.info("capture continues what another program has sent", position=self._points.shown(place))
+
     def look_for(self, tables: Sequence[Captured], least: int = 0) -> bool:
         """Have the rows of tables that came since be due, at a place from which their changes are read, too.
 

@@ -29,7 +29,7 @@ from integrator.sources.spooled import Kept, Spooled
 
 _IDLE = frozenset({"debezium", "time_zone", "timestamp_column"})
 """Keys of locations that are for records of others."""
-_OF_CHANGES = frozenset({"publication", "slot", "failover", "server_id"})
+_OF_CHANGES = frozenset({"publication", "slot", "failover", "server_id", "start_position"})
 """Keys of locations that are for changes."""
 
 

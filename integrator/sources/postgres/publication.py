@@ -125,6 +125,21 @@ def _creation(session: Session, names: Names, tables: Sequence[Captured], locati
     return f"create publication {quoted(names.publication)} for table {', '.join(one.only for one in tables)}{by}"
 
 
+def published_tables(session: Session, names: Names) -> set[str]:
+    """Return the tables that the publication of a slot that is continued has, as SCHEMA.TABLE.
+
+    Raises EnvironmentFault where it has none: the slot has no changes then.
+    """
+    listed = "select schemaname || '.' || tablename from pg_publication_tables where pubname = %s"
+    found = {name for (name,) in session.rows(listed, [names.publication])}
+    if not found:
+        raise EnvironmentFault(
+            f"start_position: the publication {names.publication} is not there, or has no table, so that the slot has "
+            "no changes: give the name of the one by which changes were captured before (publication)"
+        )
+    return found
+
+
 def _lost(tables: Sequence[Captured]) -> str:
     return f"changes of {', '.join(one.name for one in tables)} since then are not sent by the server"
 

@@ -130,6 +130,21 @@ def log_of(session: Session, name: str) -> ServerLog | None:
     return None
 
 
+def check_continued(slot: Slot | None, names: Names, start: int) -> None:
+    """Raise EnvironmentFault where a slot by which another program captured does not have the changes from `start`."""
+    if slot is None:
+        raise EnvironmentFault(
+            f"start_position: the replication slot {names.slot} is not there: name the one by which the changes before "
+            "were captured (slot), or leave start_position out, and the rows that tables have are read"
+        )
+    if slot.confirmed > start:
+        raise EnvironmentFault(
+            f"start_position: the replication slot {names.slot} was confirmed up to {lsn_text(slot.confirmed)}, and "
+            f"does not have the changes from {lsn_text(start)} on: give the position that the program which captured "
+            "by it noted last, once that has ended"
+        )
+
+
 def check_slot(slot: Slot | None, record: Record | None, names: Names, durable_lsn: int) -> None:
     """Raise EnvironmentFault where the slot is not the one that was captured from, or changes are gone.
 
@@ -145,8 +160,9 @@ def check_slot(slot: Slot | None, record: Record | None, names: Names, durable_l
     if record is None:
         raise EnvironmentFault(
             f"the replication slot {names.slot} is there, and the channel's state knows nothing of it: it is another "
-            "channel's, or the state was removed; name another one in the location (slot), or restore the state; only "
-            "where nobody else captures by it, drop it: integrator forget --channel FILE"
+            "channel's, or the state was removed; name another one in the location (slot), or restore the state; to "
+            "continue what another program has captured by it, give start_position; only where nobody else captures by "
+            "it, drop it: integrator forget --channel FILE"
         )
     if slot.plugin != PLUGIN or slot.database != record.database:
         raise EnvironmentFault(

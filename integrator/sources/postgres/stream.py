@@ -28,9 +28,11 @@ from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.identity import identity, timeline
-from integrator.sources.postgres.server import MissingFault, Server, Session, lsn_text, quoted
+from integrator.sources.postgres.publication import published_tables
+from integrator.sources.postgres.server import MissingFault, Server, Session, lsn_of, lsn_text, quoted
 from integrator.sources.postgres.slot import (
     Names,
+    check_continued,
     check_slot,
     log_of,
     options_of,
@@ -95,7 +97,11 @@ class Stream(SpoolingStream):
                         self._cursor = connection.cursor()
                         options = options_of(version, self._names.publication)
                         self._cursor.start_replication(
-                            slot_name=self._names.slot, decode=False, options=options, status_interval=_NEVER_S
+                            slot_name=self._names.slot,
+                            start_lsn=0 if self._intake.end else self._confirmed,  # the slot may be behind it
+                            decode=False,
+                            options=options,
+                            status_interval=_NEVER_S,
                         )
                         self._answers = Answers(
                             self._cursor, self._session, self._first_rows.record, self._spool.path, self._intake
@@ -142,7 +148,13 @@ class Stream(SpoolingStream):
         system, database = identity(session, found)
         durable_lsn = self._intake.end if record else 0
         self._confirmed = max(durable_lsn, record.confirmed) if record else 0
-        now = timeline(self._server, record.timeline if record else 0, durable_lsn)
+        continued: set[str] | None = None
+        if found is None and self._location.start_position:
+            self._confirmed = lsn_of(self._location.start_position)
+            check_continued(slot, names, self._confirmed)
+            continued = published_tables(session, names)
+            record = Record(system, database, names.slot, creating=False, confirmed=self._confirmed)
+        now = timeline(self._server, record.timeline if record else 0, self._confirmed)
         check_slot(slot, record, names, self._confirmed)
         if names.failover and slot is not None and not slot.failover:
             self._server.replicate(f"ALTER_REPLICATION_SLOT {quoted(names.slot)} (FAILOVER)")
@@ -162,6 +174,8 @@ class Stream(SpoolingStream):
             self._confirmed = rows.begin_with(tables)
             self.copy()
         else:
+            if continued is not None:
+                rows.continue_at(self._confirmed, [one for one in tables if one.name in continued])
             self._intake.read = {one.to_bytes(4, "big") for one in known.read.values()}
             rows.write()  # the timeline, too
             durable = standing_in(self._spool.path)
