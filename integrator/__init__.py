@@ -1,5 +1,6 @@
 """Change data into Kafka, in packages named by the steps; imports go from top to bottom.
 
+api          the Python interface: channels, and a sink for Spark's streams
 cli          arguments, console, exit codes
 imports      other products' configurations -> channels
 monitor      a process's status page, metrics and health over HTTP
@@ -25,3 +26,42 @@ names        what other products call what a channel has
 extras       libraries that extras of the package install, imported at first use
 errors       by who must act; engine: compiled loops over arrays; prefetch: one step ahead of the next
 """
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from integrator.api.channel import Channel, run
+    from integrator.api.sink import Sink, sink
+
+__all__ = ["Channel", "Sink", "run", "sink"]
+
+_MODULES = {"Channel": "channel", "Sink": "sink", "run": "channel", "sink": "sink"}
+"""Of each public name, where it is: nothing is imported before it is asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name. Raises AttributeError for others."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(f"integrator.api.{_MODULES[name]}"), name)
+
+
+class _Package(ModuleType):
+    """The package: `integrator.run` is the function, also after an import of the package of that name."""
+
+    @property
+    def run(self) -> Any:
+        return __getattr__("run")
+
+    @run.setter
+    def run(self, _package: ModuleType) -> None:
+        """Leave it the function: the import of integrator.run would set the package here."""
+
+
+sys.modules[__name__].__class__ = _Package

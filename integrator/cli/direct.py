@@ -76,6 +76,13 @@ class Asked:
     missing_values: str = "null"
 
 
+def has_tombstones(deletes: str) -> bool:
+    """Return whether a delete is followed by a message without a value. Raises ConfigurationError for other words."""
+    if deletes not in ("row", "tombstone"):
+        raise ConfigurationError(f"--deletes {deletes!r} is none of row, tombstone")
+    return deletes == "tombstone"
+
+
 @dataclass(frozen=True)
 class Direct:
     """A channel: its name, its text, the password that its address does not have, the variable for it, and a note."""

@@ -255,8 +255,6 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """Send a database to Kafka, its rows and all changes that follow; or the change files of a directory."""
     from integrator.cli import command_file, direct
 
-    if deletes not in ("row", "tombstone"):
-        raise typer.BadParameter("--deletes is row or tombstone")
     asked = direct.Asked(
         source,
         brokers,
@@ -264,7 +262,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         format_,
         tuple(tables or ()),
         topic,
-        deletes == "tombstone",
+        direct.has_tombstones(deletes),
         table_definitions,
         snapshot,
         tuple(exclude or ()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import structlog
 from pyspark.sql import SparkSession
@@ -20,9 +20,17 @@ _POLL_S = 0.2
 
 
 def integrate(
-    plans: Sequence[Plan], *, once: bool, observer: Observer | None = None, stopping: threading.Event | None = None
+    plans: Sequence[Plan],
+    *,
+    once: bool,
+    observer: Observer | None = None,
+    stopping: threading.Event | None = None,
+    spark: SparkSession | None = None,
 ) -> None:
     """Integrate what is there (`once`), or go on until SIGTERM or SIGINT, which set `stopping`, as others may.
+
+    spark: the process's own session, whose Spark is used and stays; without one, Spark is started, and stopped.
+    Signals are taken in the main thread, and are as before afterwards.
 
     Everything that can be known to be wrong, of any channel, is found before the first row is read. After that the
     channels know nothing of each other: when one fails, the others go on, and it waits to be resumed; its error is
@@ -33,19 +41,23 @@ def integrate(
     try:
         for job in jobs:
             job.prepare()
-        spark = session.start(", ".join(plan.channel for plan in plans), of_files=True)
-        try:
-            session.warm_up(spark)
-            _on_signals(spark, stopping)
-            if not session.has_secret(spark):
+        with contextlib.ExitStack() as stack:
+            if spark is not None:
+                started = session.guest(spark)
+            else:
+                started = session.start(", ".join(plan.channel for plan in plans), of_files=True)
+                stack.callback(session.stop, started)
+                _on_jvm_signals(started, stopping)
+            session.warm_up(started)
+            stack.enter_context(_signals(stopping))
+            if not session.has_secret(started):
                 structlog.get_logger().warning(
                     "anyone who can reach Spark's ports can run code on the driver and the executors",
                     remedy="spark.authenticate=true, and a secret (see Spark's page on security)",
                 )
-            with contextlib.nullcontext() if once else session.workers_kept(spark, lambda: _last_synced(jobs)):
-                _run(jobs, spark, once=once)
-        finally:
-            session.stop(spark)
+            if not once:
+                stack.enter_context(session.workers_kept(started, lambda: _last_synced(jobs)))
+            _run(jobs, started, once=once)
     finally:
         for job in jobs:
             job.close()
@@ -89,8 +101,20 @@ def _run(jobs: list[Job], spark: SparkSession, *, once: bool) -> None:
         raise next(iter(errors.values()))
 
 
-def _on_signals(spark: SparkSession, stopping: threading.Event) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
+@contextlib.contextmanager
+def _signals(stopping: threading.Event) -> Iterator[None]:
+    """Have signals ask for the end. Python lets the main thread alone take them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _on_jvm_signals(spark: SparkSession, stopping: threading.Event) -> None:
     for name in ("TERM", "INT"):
         session.on_jvm_signal(spark, name, stopping.set)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -64,7 +65,7 @@ class Job:
         self._feed = Feed()
         self._compaction = JournalCompaction(self.state, self._feed, plan.channel)
         self._restarts = Restarts(plan.restart, self.state.last_slice)
-        self._jvms_lock: object = None
+        self._jvms_lock: tuple[Any, Any] | None = None
         self._begun = self._receiving = False
         self._left = LeftCycle(self.state)
         self._is_kept = self._is_resuming = False
@@ -96,6 +97,9 @@ class Job:
     def close(self) -> None:
         """Give the channel back."""
         self._feed.close()
+        if self._jvms_lock is not None:
+            session.unlock_jvm(self._jvms_lock)
+            self._jvms_lock = None
         self.state.unlock()
 
     def integrate(self, spark: SparkSession, *, once: bool) -> None:

@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.run import cycle as run_cycle
 from integrator.run.state import rewind
 from integrator.run.state.directory import State
 from integrator.run.state.shards import CycleShards
@@ -79,7 +80,7 @@ def test_several_shards_are_recognized_each(path, broker, tmp_path, name, integr
         raise EnvironmentFault("as if the process had died before the cycle was marked")
 
     with monkeypatch.context() as patch:
-        patch.setattr("integrator.run.cycle.check_acknowledged", dies)
+        patch.setattr(run_cycle, "check_acknowledged", dies)
         with pytest.raises(EnvironmentFault, match="as if"):
             integrate_once(path)
     assert keys(broker, name) == [1000 * number + k for number in range(3) for k in range(20)]

@@ -65,7 +65,8 @@ def sharing(spark: SparkSession | None) -> Iterator[None]:
     """
     given = {"return_value": _Shared(spark)} if spark else {"side_effect": AssertionError("it starts Spark")}
     log, handlers = structlog.get_config(), {number: signal.getsignal(number) for number in _TAKEN}
-    with mock.patch.multiple(session, start=mock.Mock(**given), on_jvm_signal=mock.Mock(), lock_jvm=mock.Mock()):
+    idle = {name: mock.Mock() for name in ("on_jvm_signal", "lock_jvm", "unlock_jvm")}
+    with mock.patch.multiple(session, start=mock.Mock(**given), **idle):
         try:
             yield
         finally:

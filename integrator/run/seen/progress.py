@@ -58,11 +58,16 @@ Sink = Callable[[Mapping[str, Any]], None]
 
 
 def configure(
-    *secrets: Secrets, json_lines: bool | None = None, level: int = logging.INFO, sink: Sink | None = None
+    *secrets: Secrets,
+    json_lines: bool | None = None,
+    level: int = logging.INFO,
+    sink: Sink | None = None,
+    of_libraries: bool = True,
 ) -> None:
     """Log to stderr, from `level` on: for people where that is a terminal, else one JSON object a line.
 
-    Secrets are stars. sink: takes each event, in the place of stderr.
+    Secrets are stars. sink: takes each event, in the place of stderr. of_libraries: what libraries log by Python's
+    `logging` is logged so, too, as is right where the process is the integrator's own.
     """
 
     def sunk(_logger: Any, _method: str, event: Any) -> Any:
@@ -82,7 +87,8 @@ def configure(
             value = known.mask(value)
         return value
 
-    logging.getLogger().addHandler(_LIBRARIES)  # once, however often it is added
+    if of_libraries:
+        logging.getLogger().addHandler(_LIBRARIES)  # once, however often it is added
     as_json = not sys.stderr.isatty() if json_lines is None else json_lines
     colors = not os.environ.get("NO_COLOR")  # https://no-color.org
     renderer: Any = (

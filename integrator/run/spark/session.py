@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import structlog
@@ -121,6 +122,37 @@ def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> Spa
         ) from error
 
 
+def there() -> SparkSession | None:
+    """Return the session that this process has already; None where it has none."""
+    return None if SparkContext._active_spark_context is None else SparkSession.builder.getOrCreate()  # noqa: SLF001
+
+
+def guest(of: SparkSession) -> SparkSession:
+    """Return a session in the Spark of somebody else, which stays as it is, but for the settings that this one has.
+
+    Raises EnvironmentFault where Spark would try tasks again beside those that are still sending.
+    """
+    conf, (tries, fixed) = of.sparkContext.getConf(), _tries(of)
+    if tries != "1":
+        raise EnvironmentFault(f"Spark tries a task {tries} times, and order needs that it is tried once: {fixed}")
+    if conf.get("spark.speculation", "false") == "true":
+        raise EnvironmentFault("Spark may run a task twice, which order forbids: start it with spark.speculation=false")
+    own = of.newSession()
+    for key, value in DEFAULTS.items():
+        if own.conf.isModifiable(key):
+            own.conf.set(key, value)
+    return own
+
+
+def _tries(of: SparkSession) -> tuple[str, str]:
+    """Return how often Spark tries a task, and how that is made once (SparkContext.createTaskScheduler)."""
+    master = str(of.sparkContext.master)
+    if local := re.fullmatch(r"local(?:\[[\d*]+(?:, *(\d+))?\])?", master):
+        return local[1] or "1", f"write its master {master} without the second number"
+    tries = of.sparkContext.getConf().get("spark.task.maxFailures", "4")
+    return str(tries), "start it with spark.task.maxFailures=1"
+
+
 def _has_few_cores(given: SparkConf) -> bool:
     """Return whether Spark is to run on this machine alone, on so few cores that no rows are shuffled."""
     master = re.fullmatch(r"local(?:\[(\*|\d+)[^\]]*\])?", str(given.get("spark.master", DEFAULTS["spark.master"])))
@@ -203,11 +235,11 @@ def has_secret(session: SparkSession) -> bool:
     return is_local(session) or session.sparkContext.getConf().get("spark.authenticate", "false") == "true"
 
 
-def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> object:
+def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> tuple[Any, Any]:
     """Have the JVM hold a lock on `path` as long as it lives: it may outlive a killed driver for a moment.
 
-    Returns what must be kept as long: the JVM gives a lock back when nothing speaks of its file any more. Raises
-    EnvironmentFault if another JVM holds it for longer than `wait_s`.
+    Returns what must be kept as long: the JVM gives a lock back when nothing speaks of its file any more; `unlock_jvm`
+    has it given back at once. Raises EnvironmentFault if another JVM holds it for longer than `wait_s`.
     """
     jvm = session.sparkContext._jvm  # noqa: SLF001 - py4j's only door
     if jvm is None:
@@ -220,6 +252,12 @@ def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> object:
             raise EnvironmentFault(f"{path}: the JVM of an earlier process still runs; end it")
         time.sleep(_POLL_S)
     return file, lock
+
+
+def unlock_jvm(lock: tuple[Any, Any]) -> None:
+    """Give back what `lock_jvm` returned: the JVM may live on, and have the channel again."""
+    with contextlib.suppress(Py4JError, OSError):  # a JVM that has ended holds nothing
+        lock[0].close()
 
 
 class _OnSignal:

@@ -82,6 +82,11 @@ class Journal:
         """Return how many bytes the entries after number `start` have."""
         return sum(entry.size for _, entry in self.between(start, len(self)))
 
+    def number(self, path: str) -> int | None:
+        """Return the number of the file at `path`; None where it was not taken, or is compacted."""
+        at = self._known.get(path)
+        return None if at is None else self._base.count + at + 1
+
     @property
     def uncompacted(self) -> list[Slice]:
         """The entries that are kept as they were taken."""
