@@ -54,7 +54,10 @@ def debezium(  # noqa: PLR0913, PLR0917 - each is an option of the command
         Path, typer.Argument(exists=True, dir_okay=False, help="The connector's configuration: JSON, or properties.")
     ],
     tables: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Table definitions; without, they come later.")
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="Table definitions, where lists and masks need them, or files are read."
+        ),
     ] = None,
     channel: OutFile = Path("channel.yaml"),
     worker: Annotated[

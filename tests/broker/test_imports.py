@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import DATA as SHOP
 from tests.conftest import ROOT
 from tests.parts import debezium_events as debezium
-from tests.parts import imports, kafka_io, rebuild
+from tests.parts import imports, kafka_io, postgres, rebuild
 from tests.parts.channels import SHOP_TABLES
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -182,6 +182,30 @@ def test_hvr_into_rows_with_operation_and_sequence(sent, name):
         row["id"]: row["email"].lower() for row in final["customers"]
     }
     assert all(row["what"] is not None for row in rows["audit"] if "what" in row and row["op_val"] != 5)
+
+
+@pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason="PostgreSQL")
+def test_hvrs_source_is_captured_by_the_names_of_its_channel(sent, name, monkeypatch):
+    monkeypatch.setenv("DATABASE_PASSWORD", "any, for it is not asked for")
+    with postgres.cluster() as server:
+        server.psql((ROOT / "schemas" / "shop.sql").read_text())
+        server.psql("insert into customers(id, email, name) values (1, 'Zoë@Example.org', 'Zoë')")
+        server.psql("insert into orders(order_id, line_no, qty, amount) values (7, 2, 3, 1.25)")
+        changed = {
+            '"shop.{hvr_tbl_name}"': f'"{name}.{{hvr_tbl_name}}"',
+            '"Database_Host": "db.example.org"': f'"Database_Host": "{server.host}"',
+            '"Database_Port": 5432': f'"Database_Port": {server.port}',
+            '"Database_Name": "shop"': '"Database_Name": "postgres"',
+            '"Database_User": "hvr"': f'"Database_User": "{server.user}"',
+        }
+        tables = ("audit", "customers", "order_lines", "products")
+        messages = sent("hvr-json", [], changed, [f"{name}.{table}" for table in tables])
+    rows = {message.topic: json.loads(message.value) for message in messages}
+    assert rows.keys() == {f"{name}.customers", f"{name}.order_lines"}
+    customer, line = rows[f"{name}.customers"], rows[f"{name}.order_lines"]
+    assert (customer["id"], customer["email"], customer["op_val"]) == (1, "zoë@example.org", 1)
+    assert not customer.keys() & {"avatar", "name"}, "they are absent"
+    assert (line["order_id"], line["line_no"], line["qty"]) == (7, 2, 3)
 
 
 def test_hvr_5_into_connect_json(sent, name):

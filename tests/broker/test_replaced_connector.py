@@ -51,13 +51,24 @@ def insert(schema, k):
 
 
 @contextlib.contextmanager
-def worker_of(broker, directory):
+def worker_of(broker, directory, name):
     class_path = connect.libraries()
     if class_path is None:
         pytest.skip("Kafka Connect and Debezium need mvn and Java")
-    (directory / "worker").mkdir()
-    with connect.Worker(class_path, directory / "worker", broker.servers) as worker:
+    (directory / name).mkdir()  # whose name its topics have
+    with connect.Worker(class_path, directory / name, broker.servers) as worker:
         yield worker
+
+
+def changes(schema):
+    """An update and a delete, an insert, and an update of the other table."""
+    last = ", ".join(second for _, second, _ in TYPES.values())
+    pairs = ", ".join(f"{name} = {second}" for name, (_, second, _) in zip(NAMES, TYPES.values(), strict=True))
+    return (
+        f"update {schema}.orders set {pairs} where id = 1; delete from {schema}.orders where id = 2; "
+        f"insert into {schema}.orders(id, {', '.join(NAMES)}) values (6, {last}); "
+        f"update {schema}.lines set qty = 7 where order_id = 2;"
+    )
 
 
 def of_table(schema, table, k, op, before, after):
@@ -77,31 +88,35 @@ def read(server, message, reader=None):
 
 
 @pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason="PostgreSQL")
-def test_readers_keys_and_registry_go_on(real_broker, registry_server, integrate_once, command, tmp_path, name):
+@pytest.mark.parametrize("captures", [False, True], ids=["files", "capture"])
+def test_readers_keys_and_registry_go_on(
+    captures, real_broker, registry_server, integrate_once, command, tmp_path, name, monkeypatch
+):
     client = registry_server.client
     topics = [f"{name}.{name}.orders", f"{name}.{name}.lines"]
     real_broker.create(topics, 3)
     lines = tmp_path / "sink.txt"
-    with postgres.cluster() as server, worker_of(real_broker, tmp_path) as worker:
-        server.psql(ddl(name))
+    with postgres.cluster() as server, worker_of(real_broker, tmp_path, name) as worker:
         server.psql(
-            "".join(insert(name, k) for k in range(1, 6)) + f"insert into {name}.lines values(1, 'a', 2), (2, 'b', 3);"
+            ddl(name)
+            + "".join(insert(name, k) for k in range(1, 6))
+            + f"insert into {name}.lines values(1, 'a', 2), (2, 'b', 3);"
         )
         config = connect.postgres_connector(server, name, f"{name}\\..*") | connect.converters(
             "Avro", registry_server.url
         )
         worker.put("source", config)
-        sink = connect.file_sink(lines, f"{name}\\.{name}\\..*", "Avro", registry_server.url)
-        worker.put("sink", sink)
+        worker.put("sink", connect.file_sink(lines, f"{name}\\.{name}\\..*", "Avro", registry_server.url))
         until(lambda: lines.exists() and len(lines.read_text().splitlines()) == 7, worker.log)
-        worker.delete("source")
+        (tmp_path / "offsets.json").write_text(json.dumps(worker.halt("source")))
         theirs = {(m.topic, m.key): m.partition for m in kafka_io.read_all(real_broker.servers, topics)}
         before = {subject: client.get_latest_version(subject) for subject in client.get_subjects() if name in subject}
         assert len(before) == 4
         for subject in before:
             client.set_compatibility(subject, "BACKWARD")
 
-        channel = imported(config, ddl(name), real_broker, registry_server, tmp_path)
+        monkeypatch.setenv("DATABASE_PASSWORD", "any, for it is not asked for")
+        channel = imported(config, ddl(name), real_broker, registry_server, tmp_path, captures=captures)
         said = command("check", "--channel", str(channel), "--connect")
         assert said.code == 0, said.err
         for topic in topics:
@@ -116,6 +131,7 @@ def test_readers_keys_and_registry_go_on(real_broker, registry_server, integrate
             of_table(name, "lines", 4, "u", None, {"order_id": 2, "line": "b", "qty": 7}),
         ]
         (tmp_path / "changes" / "1.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events))
+        server.psql(changes(name))
         integrate_once(channel)
 
         # the registry: keys have the schemas that they had; values have versions that are compatible
@@ -167,9 +183,10 @@ def is_theirs(message, before):
     return int.from_bytes(message.value[1:5], "big") == before[f"{message.topic}-value"].schema_id
 
 
-def imported(config, tables, broker, registry, directory):
-    """The channel that is imported of a connector's configuration, over the files in `changes`."""
-    text, code = imports.of_debezium(directory, config | {"name": "c"}, tables, "--brokers", broker.servers)
+def imported(config, tables, broker, registry, directory, *, captures):
+    """The channel that is imported of a connector's configuration: over the files in `changes`, or where it stopped."""
+    more = ["--brokers", broker.servers, *(["--offsets", str(directory / "offsets.json")] if captures else [])]
+    text, code = imports.of_debezium(directory, config | {"name": "c"}, tables, *more, captures=captures)
     assert code == 0, text
     (directory / "changes").mkdir()
     channel = directory / "channel.yaml"

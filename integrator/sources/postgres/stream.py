@@ -80,7 +80,7 @@ class Stream(SpoolingStream):
         self._target = 0
         self._rested = time.monotonic()
         self._session: Session | None = None
-        self._confirmed = 0
+        self._confirmed = self._start = 0
         self._cursor: Any = None
         self._answers: Answers | None = None
         self._published: PublishedTables | None = None
@@ -98,7 +98,7 @@ class Stream(SpoolingStream):
                         options = options_of(version, self._names.publication)
                         self._cursor.start_replication(
                             slot_name=self._names.slot,
-                            start_lsn=0 if self._intake.end else self._confirmed,  # the slot may be behind it
+                            start_lsn=0 if self._intake.end else self._start,  # which the slot may be behind
                             decode=False,
                             options=options,
                             status_interval=_NEVER_S,
@@ -149,12 +149,13 @@ class Stream(SpoolingStream):
         durable_lsn = self._intake.end if record else 0
         self._confirmed = max(durable_lsn, record.confirmed) if record else 0
         continued: set[str] | None = None
-        if found is None and self._location.start_position:
-            self._confirmed = lsn_of(self._location.start_position)
-            check_continued(slot, names, self._confirmed)
-            continued = published_tables(session, names)
-            record = Record(system, database, names.slot, creating=False, confirmed=self._confirmed)
-        now = timeline(self._server, record.timeline if record else 0, self._confirmed)
+        start = lsn_of(self._location.start_position or "0/0")
+        if found is None and start:
+            check_continued(slot, names, start)
+            continued, self._confirmed = published_tables(session, names), start
+            record = Record(system, database, names.slot, creating=False, confirmed=start)
+        self._start = start if start <= self._confirmed else 0
+        now = timeline(self._server, record.timeline if record else 0, max(durable_lsn, self._start))
         check_slot(slot, record, names, self._confirmed)
         if names.failover and slot is not None and not slot.failover:
             self._server.replicate(f"ALTER_REPLICATION_SLOT {quoted(names.slot)} (FAILOVER)")
