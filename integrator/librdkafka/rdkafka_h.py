@@ -93,6 +93,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rd_kafka_flush": (_INT, (_POINTER, _INT)),
     "rd_kafka_purge": (_INT, (_POINTER, _INT)),
     "rd_kafka_outq_len": (_INT, (_POINTER,)),
+    "rd_kafka_metadata": (_INT, (_POINTER, _INT, _POINTER, ctypes.POINTER(_POINTER), _INT)),
+    "rd_kafka_metadata_destroy": (None, (_POINTER,)),
     "rd_kafka_last_error": (_INT, ()),
     "rd_kafka_err2str": (_TEXT, (_INT,)),
     "rd_kafka_err2name": (_TEXT, (_INT,)),

@@ -2,10 +2,16 @@
 
 import json
 import shutil
+from functools import partial
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from integrator.contracts.outgoing import Messages
+from integrator.deliver.kafka.producer_client import ProducerClient
+from integrator.deliver.kafka.records import records_of
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.run import cycle as run_cycle
 from integrator.run.state import rewind
@@ -193,3 +199,31 @@ def test_a_cycle_that_was_begun_is_not_repeated_by_another_recipe(path, broker, 
     path.write_text(text)
     integrate_once(path)
     assert keys(broker, name) == [*range(20)]
+
+
+def _note(failed, *what):
+    failed.append(what)
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_messages_name_their_partitions_before_a_new_client_knows_the_topic(partitions, broker, name):
+    """As with bundles that have no keys, and MessagePartition: librdkafka added partition -1 to the transaction."""
+    values = pa.array([str(number).encode() for number in range(6)], pa.binary())
+    given = np.arange(6) % partitions
+    for number in range(4):
+        topic, failed = f"{name}.{number}", []
+        broker.create([topic], partitions)
+        noted = partial(_note, failed)
+        messages = Messages([(topic, 6)], pa.nulls(6, pa.binary()), values, None, np.ones(6, np.int64), given)
+        properties = {"bootstrap.servers": broker.servers, "transactional.id": topic, "message.timeout.ms": "20000"}
+        client = ProducerClient(properties, noted, noted)
+        try:
+            assert (client.init_transactions(30), client.begin_transaction()) == ("", "")
+            assert client.produce(topic, records_of(messages)) == (6, "")
+            assert client.flush(30) == 0
+            assert client.commit_transaction(30) == ""
+        finally:
+            client.close()
+        assert failed == []
+        found = {message.value: message.partition for message in kafka_io.read_all(broker.servers, [topic])}
+        assert found == {str(number).encode(): number % partitions for number in range(6)}

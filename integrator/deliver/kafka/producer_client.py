@@ -25,7 +25,7 @@ from integrator.engine.calls import call_each
 from integrator.librdkafka.client import PRODUCER, Client
 from integrator.librdkafka.rdkafka_h import Records, Reported, library
 
-_AGAIN_S = 0.1
+_AGAIN_S, _METADATA_S = 0.1, 30.0
 _GRACE_S = 5.0
 """How long after its time a call may return."""
 _STUCK: list[ProducerClient] = []
@@ -56,6 +56,7 @@ class ProducerClient(Client):
         """
         self._failed, self._callback = failed, Reported(self._reported)  # C does not keep it alive
         self._is_stuck = False
+        self._is_transactional, self._known = "transactional.id" in properties, set[str]()
         self._produce = ctypes.cast(library().rd_kafka_produceva, ctypes.c_void_p).value or 0
         super().__init__(
             PRODUCER,
@@ -91,12 +92,30 @@ class ProducerClient(Client):
 
     def produce(self, topic: str, records: Records) -> tuple[int, str]:
         """Take messages, in their order; return how many, and why others were not: `code`. Their bytes are copied."""
+        if self._is_transactional and topic not in self._known and (records["partition"] != _ANY).any():
+            self.code = self._know(topic)
+            if self.code:
+                return 0, self.named(self.code)
         place, flags = records.ctypes.data, COPY | OWN_PARTITION
         taken = self.library.rd_kafka_produce_batch(self.topic(topic), _ANY, flags, place, len(records))
         if taken == len(records):
             return taken, ""
         self.code = int(records["err"][np.flatnonzero(records["err"])[0]])
         return taken, self.named(self.code)
+
+    def _know(self, topic: str) -> int:
+        """Have the client know the partitions of a topic; return librdkafka's code where it does not.
+
+        Of a topic that it does not know yet, rd_kafka_produce_batch adds partition -1 to the transaction in the place
+        of the one that a message names, and the transaction cannot be committed (librdkafka 2.16).
+        """
+        found = ctypes.c_void_p()
+        place = ctypes.byref(found)
+        code = self.library.rd_kafka_metadata(self.handle, 0, self.topic(topic), place, round(_METADATA_S * 1000))
+        if not code:
+            self.library.rd_kafka_metadata_destroy(found)
+            self._known.add(topic)
+        return int(code)
 
     def produce_each(
         self, topic: str, records: Records, timestamps: Ints | None, headers: MessageHeaders
