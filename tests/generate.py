@@ -136,21 +136,25 @@ def substitutions() -> str:
     )
 
 
+_MIGRATED = ("HVR", "Kafka Connect", "Debezium", "Airbyte", "Conduit")
+
+
 def names_of_others() -> str:
-    """The one table of other products' names, by what they name and whose they are; those with one answer in a row."""
+    """The one table of names of products that channels come from, by what they name; those with one answer in a row."""
     head = (
-        "## Names of other products\n\n`check` answers these names with ours. They count with `_`, `-` or capitals in "
-        "the place of `.` too. Keys without a place are the Kafka location's; "
-        "of a source key, the source's. ✓: may be set in HVR_KAFKA_PROPERTY.\n"
+        "## Names of other products\n\n`check` answers these names with ours, and those of Kafka's clients, Spark, Flink "
+        "and others. They count with `_`, `-` or capitals in the place of `.` too. Keys without a place are the Kafka "
+        "location's; of a source key, the source's. ✓: may be set in HVR_KAFKA_PROPERTY.\n"
     )
     parts = []
     for kind in sorted({one.kind for one in NAMES}):
         answers: dict[tuple[str, str], list[str]] = {}
         for one in sorted(NAMES, key=lambda one: (one.of, one.name.lower())):
-            if one.kind == kind:
+            if one.kind == kind and one.of in _MIGRATED:
                 answers.setdefault((one.of, _here(one.ours)), []).append(f"`{one.name}`{'✓' * bool(one.sets)}")
         rows = [[whose, ", ".join(names), _escape(here)] for (whose, here), names in answers.items()]
-        parts.append(f"**{kind.capitalize()}**\n\n{_grid(['whose', 'name', 'here'], rows)}")
+        if rows:
+            parts.append(f"**{kind.capitalize()}**\n\n{_grid(['whose', 'name', 'here'], rows)}")
     return "\n".join([head, *parts])
 
 
