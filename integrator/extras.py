@@ -14,21 +14,22 @@ class Library:
     def __init__(self, extra: str, purpose: str, name: str, *submodules: str) -> None:
         """purpose: what needs it, as a message begins. submodules: those that are imported with it."""
         self._extra, self._purpose, self._names = extra, purpose, (name, *(f"{name}.{one}" for one in submodules))
+        self._loaded: Any = None
 
     def load(self) -> Any:
-        """Import and return the module. Raises EnvironmentFault, which says which extra has it."""
+        """Return the module, which is imported once. Raises EnvironmentFault, which says which extra has it."""
+        if self._loaded is not None:
+            return self._loaded
         try:
-            loaded = [importlib.import_module(name) for name in self._names]
+            self._loaded, *_ = [importlib.import_module(name) for name in self._names]
         except ImportError as error:
             raise EnvironmentFault(
                 f"{self._purpose} needs a library that is not installed here ({error}): "
                 f"pip install 'integrator[{self._extra}]', on the driver and on every executor"
             ) from None
-        return loaded[0]
+        return self._loaded
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # what copies and pickles ask for
             raise AttributeError(name)
-        found = getattr(self.load(), name)
-        setattr(self, name, found)  # which is found there from now on
-        return found
+        return getattr(self.load(), name)
