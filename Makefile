@@ -69,6 +69,7 @@ faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.capture_campaign --defines --minutes 60 --seed 11
 	$(BIN)/python -m tests.faults.capture_campaign --defines --minutes 60 --seed 12 --product mariadb
 	$(BIN)/python -m tests.faults.capture_campaign --defines --minutes 60 --seed 13 --product mysql
+	$(BIN)/python -m tests.faults.set_aside_campaign --rounds 20 --seed 14
 	$(BIN)/python -m tests.faults.frozen_states --rounds 16 --seed 6
 	$(BIN)/python -m tests.faults.restarts --restarts 200
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20
