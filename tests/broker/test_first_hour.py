@@ -129,7 +129,7 @@ MISTAKES = {
     "no such format": (["--format", "xml"], 2, ["--format 'xml' is none of connect-json, json, avro"]),
     "a registry for JSON": (["--format", "json", "--registry", "http://r"], 2, ["--registry is for avro, protobuf, json-schema"]),
     "no registry for Avro": (["--format", "avro"], 2, ["--format avro needs a schema registry"]),
-    "another word for deletes": (["--deletes", "null"], 2, ["--deletes is row or tombstone"]),
+    "another word for deletes": (["--deletes", "null"], 2, ["--deletes 'null' is none of row, tombstone"]),
     "no database": (["--from", "postgresql://{user}@{server}"], 2, ["names no database"]),
     "another scheme": (["--from", "oracle://x/y"], 2, ["no address that changes are captured from: oracle"]),
     "a column that no table has": (["--text-columns", "orders.nope"], 2, ["orders.nope"]),
