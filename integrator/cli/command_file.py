@@ -56,10 +56,13 @@ def written(direct: Direct, to: Path, *, change: bool = False) -> str:
 
 
 def refuse_other(direct: Direct, to: Path) -> None:
-    """Raise ConfigurationError where the file has another channel already: somebody may have edited it."""
+    """Raise ConfigurationError where the file has something else already, which somebody may have edited."""
+    if not to.absolute().parent.is_dir():
+        raise ConfigurationError(f"{to}: there is no directory {to.absolute().parent}: make it, or name another file")
     if to.exists() and to.read_text(encoding="utf-8") != direct.text:
         raise ConfigurationError(
-            f"{to}: is there already, with another channel; run that one (integrator --channel {to}), or remove it"
+            f"{to}: is there already, with another channel or other options; run that one (integrator --channel {to}), "
+            "or remove it"
         )
 
 

@@ -7,9 +7,10 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-from integrator.channel.databases import address_problem
+from integrator.channel.databases import DatabaseLocation, address_problem
 from integrator.channel.patterns import NAME
 from integrator.cli.first_channel import dialect_of, name_of, word
 from integrator.cli.templates import FILES, FIRST, KEYS
@@ -96,6 +97,10 @@ class Direct:
 
 def channel_of(asked: Asked) -> Direct:
     """Return the channel that a command stands for. Raises ConfigurationError."""
+    for name in ("values_without_form", "on_rewrite"):
+        accepted = get_args(DatabaseLocation.model_fields[name].annotation)
+        if (given := getattr(asked, name)) not in accepted:
+            raise ConfigurationError(f"--{name.replace('_', '-')} {given!r} is none of {', '.join(accepted)}")
     if asked.definitions is not None or Path(asked.source).is_dir():
         return _of_directory(asked)
     address, password = _without_password(asked.source)
@@ -177,9 +182,10 @@ def _without_password(source: str) -> tuple[str, str | None]:
     parts = urlsplit(source)
     if parts.scheme not in _CLASSES:
         raise ConfigurationError(
-            f"--from is no address that changes are captured from: {parts.scheme or 'it has no scheme'}; write "
-            "postgresql://USER@HOST:PORT/DATABASE, mysql://… or mariadb://…; of other databases, write a channel "
-            " over the files or topics of what captures them (docs/sources/index.md)"
+            f"--from is no directory, and no address that changes are captured from: "
+            f"{parts.scheme or 'it has no scheme'}; write postgresql://USER@HOST:PORT/DATABASE, mysql://… or "
+            "mariadb://…; of other databases, write a channel over the files or topics of what captures them "
+            "(docs/sources/index.md)"
         )
     user, at, host = parts.netloc.rpartition("@")
     name, colon, password = user.partition(":")

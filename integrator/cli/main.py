@@ -284,7 +284,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         typer.echo(f"note: {noted}", err=True)
     if write_channel is not None:
         hint = f"; give its password as {made.variable}" if made.password is not None else ""
-        typer.echo(f"{file}: channel {made.name}{hint}\nNext: integrator --channel {file}")
+        typer.echo(f"{file}: channel {made.name}{hint}\nNext: integrator check --channel {file} --connect")
         return
     with _logged(context.obj):
         plan = plan_of(context, str(file), None, None)

@@ -88,6 +88,9 @@ class Metrics:
             "snapshot_about_rows": gauge("snapshot_about_rows", "Rows of that table, about."),
             "snapshot_seconds_left": gauge("snapshot_seconds_left", "Seconds until that table is read, about."),
             "snapshot_tables_left": gauge("snapshot_tables_left", "Tables whose rows are read after that."),
+            "unpublished": gauge(
+                "tables_unpublished", "Tables that no publication has; the status page says what to do."
+            ),
         }
         self.set_aside = gauge("tables_set_aside", "Tables that cannot be sent, and are set aside; state says why.")
         self.last_synced = gauge("last_synced_timestamp_seconds", "When the last cycle was synced; 0: never.")
@@ -106,7 +109,7 @@ class Metrics:
                 self.lag_records.labels(channel, partition).set(records)
             for name, value in {} if lag.log is None else asdict(lag.log).items():
                 if name in self.server_log and value is not None:
-                    self.server_log[name].labels(channel).set(value)
+                    self.server_log[name].labels(channel).set(len(value) if isinstance(value, dict) else value)
         return generate_latest(self.registry)
 
     def begin(self, channel: str, lag: Callable[[], Lag], set_aside: Callable[[], int]) -> None:

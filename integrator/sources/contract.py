@@ -6,8 +6,8 @@ nothing else of it, and knows no location class.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -79,6 +79,7 @@ class ServerLog:
     without limit. transactions, oldest_s: how many are open, and for how long the oldest is, from whose beginning the
     log is kept; None: none is, or our user may not see it (pg_read_all_stats). snapshot_table: whose rows are being
     read, with how many were, about how many it has, about how long the rest takes, and how many tables come after it.
+    unpublished: tables whose changes the database does not send, with what must be done.
     """
 
     status: str
@@ -94,6 +95,7 @@ class ServerLog:
     snapshot_about_rows: int | None = None
     snapshot_seconds_left: float | None = None
     snapshot_tables_left: int | None = None
+    unpublished: Mapping[str, str] = field(default_factory=dict)
 
 
 HELD = "aside"

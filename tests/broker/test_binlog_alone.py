@@ -29,6 +29,7 @@ from tests.parts.spooled import Crash, fragile, lines_in, rebuilt, transactions
 from tests.parts.waiting import until
 
 PARTS = {"mariadb": mariadb, "mysql": mysql}
+MONITOR = {"mariadb": "binlog monitor", "mysql": "replication client"}
 SETTINGS_OF = {"mariadb": "", "mysql": "gtid_mode = ON\nenforce_gtid_consistency = ON\n"}
 MONITOR = {"mariadb": "binlog monitor", "mysql": "replication client"}
 
@@ -514,7 +515,7 @@ def test_a_user_without_rights_is_told_what_to_run(server, database, spooled, na
     database(f"drop user {name}@'%'")
 
 
-def test_tables_that_cannot_be_followed_are_left_out_with_the_reason(server, database, spooled):
+def test_tables_that_cannot_be_followed_are_left_out_with_the_reason(server, database, spooled, name):
     if server.product == "mariadb":
         database("create table h (k int primary key) with system versioning")
         database("create table z (k int primary key, v text compressed)")
@@ -526,6 +527,13 @@ def test_tables_that_cannot_be_followed_are_left_out_with_the_reason(server, dat
     source = BinlogSource(location_of(spooled.address)).defines()
     assert sorted(one.name for one in source.tables()) == ["child", "good", "parent"]
     notes = "\n".join(source.notes())
+    database(
+        f"create user reader@'%'; grant replication slave on *.* to reader@'%'; grant select on {name}.* to reader@'%'"
+    )
+    database(f"grant {MONITOR[server.product]} on *.* to reader@'%'")
+    place = spooled.address.rpartition("@")[2]
+    assert "\n".join(BinlogSource(location_of(f"{server.product}://reader@{place}")).defines().notes()) == notes
+    database("drop user reader@'%'")
     assert "is of the engine MyISAM" in notes
     assert ("is system-versioned" in notes) == ("has the compressed column v" in notes) == (server.product == "mariadb")
     is_logged = bool(server.sql("show variables like 'innodb_native_foreign_keys'"))  # newer servers of MySQL

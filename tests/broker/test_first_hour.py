@@ -132,6 +132,11 @@ MISTAKES = {
     "another word for deletes": (["--deletes", "null"], 2, ["--deletes 'null' is none of row, tombstone"]),
     "no database": (["--from", "postgresql://{user}@{server}"], 2, ["names no database"]),
     "another scheme": (["--from", "oracle://x/y"], 2, ["no address that changes are captured from: oracle"]),
+    "a word for values": (["--values-without-form", "nope"], 2, ["--values-without-form 'nope' is none of null, text, stop"]),
+    "a word for rewrites": (["--on-rewrite", "nope"], 2, ["--on-rewrite 'nope' is none of read_again, warn, stop"]),
+    "no such directory": (["--from", "/nowhere"], 2, ["--from is no directory, and no address"]),
+    "no directory for a file": (["--write-channel", "/nowhere/x.yaml"], 2, ["there is no directory /nowhere"]),
+    "an exclusion of nothing": (["--exclude", "sales.*"], 0, ["exclude: 'sales.*' matches no table, and leaves none out"]),
     "a column that no table has": (["--text-columns", "orders.nope"], 2, ["orders.nope"]),
 }  # fmt: skip
 
@@ -169,3 +174,33 @@ def test_a_publication_of_others_is_left(closed):
     with Server(f"postgresql://reader@{closed.host}:{closed.port}/postgres", "test").session() as session:
         left = slot.forget(session, slot.Names(slot="none", publication="theirs"))
     assert left == [f"left: publication theirs, which is one of {closed.user}"]
+
+
+def test_check_finds_tables_and_slots_that_a_start_would_stop_at(database, server, broker, tmp_path, name, run):
+    database.run(
+        "create table t(k int primary key); create table u(k int primary key); create role cdc login replication"
+    )
+    database.run("grant select on t, u to cdc; create publication theirs for table t")
+    place = database.address.rpartition("@")[2]
+    words = ["--from", f"postgresql://cdc@{place}", "--to", broker.servers, "--write-channel", "shop.yaml"]
+    run("run", *words)
+    path = tmp_path / "shop.yaml"
+    path.write_text(path.read_text().replace("    class: postgres\n", "    class: postgres\n    publication: theirs\n"))
+    check = ("check", "--channel", "shop.yaml", "--connect")
+    said = run(*check, code=2)
+    assert "table public.u is not published" in said
+    assert 'alter publication "theirs" add table only "public"."u"' in said
+    run("--channel", "shop.yaml", "--once")
+    standing = run("state", "--channel", "shop.yaml", "--connect")
+    assert "table public.u is not sent" in standing
+    assert "alter publication" in standing
+    database.run("alter publication theirs add table u")
+    run("--channel", "shop.yaml", "--once")
+    assert "is not sent" not in run("state", "--channel", "shop.yaml", "--connect")
+    run(*check)
+    state = next((tmp_path / "integrator-state" / "state").iterdir())
+    moved = state.rename(tmp_path / "elsewhere")
+    assert "the channel's state knows nothing of it" in run(*check, code=2)
+    moved.rename(state)
+    database.run("select pg_drop_replication_slot(slot_name) from pg_replication_slots")
+    assert "is not there any more" in run(*check, code=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from integrator.sources.binlog.logged import HIDDEN as HASH
 from integrator.sources.binlog.logged import column_of, definition_of, in_catalogue, is_now
 from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Session, quoted
+from integrator.sources.binlog.settings import status
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted, tables_of
 from integrator.tables import mysql_catalogue
 
@@ -32,12 +34,13 @@ _COLUMNS = (
     f"from information_schema.columns where table_schema not in {_SYSTEM} "
     "order by table_schema, table_name, ordinal_position"
 )
-_CASCADES = (
-    "select constraint_schema, table_name, constraint_name, delete_rule, update_rule "  # noqa: S608
-    f"from information_schema.referential_constraints where constraint_schema not in {_SYSTEM} "
-    "and (delete_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT') "
-    "or update_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT'))"
+_CASCADE = re.compile(
+    r"CONSTRAINT `((?:[^`]|``)+)` FOREIGN KEY .*?"
+    r"((?: ON (?:DELETE|UPDATE) (?:CASCADE|SET NULL|SET DEFAULT|RESTRICT|NO ACTION))+),?$",
+    re.MULTILINE,
 )
+"""A foreign key as SHOW CREATE TABLE has it, which needs SELECT. MariaDB's referential_constraints is empty then."""
+_CHANGES = re.compile(r"CASCADE|SET (?:NULL|DEFAULT)")
 _GRANTS = (
     "select {1} from information_schema.{0} where privilege_type = 'SELECT' and grantee = (select "
     "concat('\\'', left(u, char_length(u) - char_length(h) - 1), '\\'@\\'', h, '\\'') from "
@@ -127,10 +130,9 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
         )
         kinds = {str(column[0]): str(column[1]) for column in own}
         tables.append(Captured(relation, kinds, [_read(*column[:3]) for column in own], int(rows or 0)))
-    names = {one.name for one in tables}
     # https://dev.mysql.com/doc/refman/9.7/en/innodb-foreign-key-constraints.html: newer servers have these in the log
     is_logged = [value for _, value in session.rows(_NATIVE_KEYS)] == ["OFF"]
-    notes = [] if is_logged else _cascades(session, names)
+    notes = [] if is_logged else _cascades(session, tables)
     return Found(tuple(tables), left_out, (*notes, *([_FILTERED] if not_logged else [])), others)
 
 
@@ -183,8 +185,8 @@ def is_for(schema: str, location: BinlogLocation, database: str | None, *, lower
 
 def _not_logged(session: Session) -> dict[str, str]:
     """Return why changes of databases are in no log, by their names."""
-    [status] = session.rows(session.product.status) or [("", 0, "", "")]
-    do, ignore = (set(filter(None, str(one or "").split(","))) for one in status[2:4])
+    [row] = status(session) or [("", 0, "", "")]
+    do, ignore = (set(filter(None, str(one or "").split(","))) for one in row[2:4])
     if not do and not ignore:
         return {}
     databases = [str(name) for (name,) in session.rows("select schema_name from information_schema.schemata")]
@@ -238,13 +240,18 @@ def _not_read(session: Session, schema: str, name: str) -> str | None:
     return None
 
 
-def _cascades(session: Session, names: set[str]) -> list[str]:
-    return [
-        f"table {schema}.{table}: rows that change by its foreign key {key} (on delete {delete.lower()}, on update "
-        f"{update.lower()}) are changed by InnoDB alone, and are not in the log: these changes cannot be captured"
-        for schema, table, key, delete, update in session.rows(_CASCADES)
-        if f"{schema}.{table}" in names
-    ]
+def _cascades(session: Session, tables: Sequence[Captured]) -> list[str]:
+    """Return of which rows of tables InnoDB makes changes by itself."""
+    found = []
+    for one in tables:
+        [(_, text)] = session.rows(f"show create table {quoted(one.relation.schema)}.{quoted(one.relation.table)}")
+        for key, rules in _CASCADE.findall(str(text)):
+            if _CHANGES.search(rules):
+                found.append(
+                    f"table {one.name}: rows that change by its foreign key {key} ({rules.strip().lower()}) are "
+                    "changed by InnoDB alone, and are not in the log: these changes cannot be captured"
+                )
+    return found
 
 
 def _read(name: str, kind: str, whole: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from integrator.channel.databases import BinlogLocation
 from integrator.errors import EnvironmentFault
@@ -57,7 +58,7 @@ def _problems_of_log(session: Session, *, is_check: bool) -> Iterator[str]:
     try:
         end_of_log(session)
     except EnvironmentFault as error:
-        yield f"{error}: grant {product.monitor}, replication slave on *.* to our user"
+        yield str(error)
         return
     if not any("REPLICATION SLAVE" in grant or "ALL PRIVILEGES ON *.*" in grant for grant in grants):
         yield f"our user may not read the log: grant replication slave, {product.monitor} on *.* to it"
@@ -84,9 +85,19 @@ def with_names(session: Session) -> bool:
     return True
 
 
+def status(session: Session) -> list[Any]:
+    """Return what the server says of its log, a row or none. Raises SourceAway, EnvironmentFault."""
+    try:
+        return list(session.rows(session.product.status))
+    except EnvironmentFault as fault:
+        raise EnvironmentFault(
+            f"{fault}: grant {session.product.monitor}, replication slave on *.* to our user"
+        ) from None
+
+
 def end_of_log(session: Session) -> tuple[str, int]:
     """Return the file and the offset that the log ends at. Raises SourceAway, EnvironmentFault."""
-    rows = session.rows(session.product.status)
+    rows = status(session)
     if not rows:
         raise EnvironmentFault(f"{session.server.shown}: the server has no binary log")
     return str(rows[0][0]), int(rows[0][1])

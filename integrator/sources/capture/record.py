@@ -30,7 +30,8 @@ class Record:
     copies: the position of the rows that were read last, and how many tables were begun to be read at it.
     sent: tables of which rows were read, if not all: a truncate is before the next ones. again: those whose rows are to
     be read again. behind: those whose topics have other rows than they, and why. shapes: what tells whether the rows of
-    a table became others without a change in the log.
+    a table became others without a change in the log. unpublished: tables that are wanted, and whose changes PostgreSQL
+    does not send, with what must be done.
     """
 
     system: str
@@ -50,6 +51,7 @@ class Record:
     again: list[str] = field(default_factory=list)
     behind: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unpublished: dict[str, str] = field(default_factory=dict)
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""

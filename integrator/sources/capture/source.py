@@ -18,6 +18,7 @@ from integrator.errors import IntegratorError, Place, SchemasFound
 from integrator.names.near import meant
 from integrator.schema import Table
 from integrator.sources.capture import definitions, held, progress
+from integrator.sources.capture import record as records
 from integrator.sources.capture.frames import FRAMES
 from integrator.sources.capture.reader import FrameReader, FramesFile
 from integrator.sources.capture.thread import Capture
@@ -94,7 +95,7 @@ class CapturedSource:
         return "tables", f"no table is captured: {'; '.join(why) or 'the database has none that our user may see'}"
 
     def _unmatched(self) -> Iterator[str]:
-        """Yield which patterns match no table, and which one may be meant."""
+        """Yield which patterns of `tables` match no table, and which one may be meant."""
         there = {*self.left_out, *(table.full_name for table in self.known.tables())}
         for pattern in self.location.tables:
             if not any(definitions.matches(name, [pattern]) for name in there):
@@ -145,6 +146,10 @@ class CapturedSource:
             yield f"table {name} is not captured: it {why}"
         if self.known.texts and "*" not in self.location.tables:
             yield from (f"tables: {text}" for text in self._unmatched())
+        there = {*self.left_out, *self.others, *(table.full_name for table in self.known.tables())}
+        for pattern in self.location.exclude if self.known.texts else ():
+            if not any(definitions.matches(name, [pattern]) for name in there):
+                yield f"exclude: {pattern!r} matches no table, and leaves none out"
 
     def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
         """Yield nothing: the database is not on this machine."""
@@ -168,10 +173,12 @@ class CapturedSource:
         None before the first start. Raises IntegratorError.
         """
         log, spool = self._log(), self.state and self.state / SPOOL
-        snapshot = progress.read(spool) if log is not None and spool is not None else None
-        if log is None or snapshot is None:
+        if log is None or spool is None:
             return log
-        return replace(log, **{f"snapshot_{name}": value for name, value in asdict(snapshot).items()})
+        record, snapshot = records.read(spool), progress.read(spool)
+        found = replace(log, unpublished=record.unpublished if record else {})
+        of_rows = {} if snapshot is None else asdict(snapshot)
+        return replace(found, **{f"snapshot_{name}": value for name, value in of_rows.items()})
 
     def _log(self) -> ServerLog | None:
         """Return the log; None before the first start. Raises IntegratorError."""

@@ -55,7 +55,7 @@ def publish(
 
 
 def problems(session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation) -> Iterator[str]:
-    """Yield why changes cannot be published: nothing is created. A table that others must add stops no other one."""
+    """Yield why changes cannot be published, and who must run what: nothing is created, and no table is added."""
     try:
         there = _published(session, names, tables, location)
     except EnvironmentFault as fault:
@@ -71,6 +71,17 @@ def problems(session: Session, names: Names, tables: Sequence[Captured], locatio
             yield (
                 f"the publication {names.publication} is not there, and our user may not create it: have the owner of "
                 f"the tables run: {_creation(session, names, tables, location)}"
+            )
+    for one in [one for one in tables if there is not None and one.name not in there]:
+        [(is_ours,)] = session.rows(
+            "select pg_has_role(relowner, 'USAGE') and (select pg_has_role(pubowner, 'USAGE') from pg_publication "
+            "where pubname = %s) from pg_class where oid = %s",
+            [names.publication, one.relation.oid],
+        )
+        if not is_ours:
+            yield (
+                f"table {one.name} is not published, so that nothing of it is sent, and our user may not add it: have "
+                f"the owners run: alter publication {quoted(names.publication)} add table {one.only}; or exclude it"
             )
 
 

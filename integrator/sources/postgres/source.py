@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 
 from integrator.channel.databases import PostgresLocation
 from integrator.channel.problems import Report
-from integrator.errors import IntegratorError, SourceAway
+from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.schema import Table
+from integrator.sources.capture import record as records
+from integrator.sources.capture.frames import standing_in
 from integrator.sources.capture.source import CapturedSource, check_location, feed_of
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.postgres import catalogue, publication, slot
 from integrator.sources.postgres.server import NO_ADDRESS, Server
 from integrator.sources.postgres.stream import Captures
+from integrator.sources.spool import SPOOL
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,27 @@ class Postgres(CapturedSource):
                     there = slot.slot_of(session, self.names.slot)
                     for text in slot.problems(session, self.names, creates=there is None):
                         yield "address", text
+                    yield from self._of_slot(there)
                     tables = catalogue.found(session, self.location).tables
                     for text in publication.problems(session, self.names, tables, self.location):
                         yield "publication", text
         except IntegratorError as error:
             yield "address", str(error)
+
+    def _of_slot(self, there: slot.Slot | None) -> Problems:
+        """Yield why the slot is not the one of the channel's state. One that a process has is."""
+        spool = self.state / SPOOL if self.state else None
+        record = records.read(spool) if spool else None
+        standing = standing_in(spool) if spool and record else None
+        durable = max(record.confirmed if record else 0, standing.end if standing else 0)
+        if record is None and self.location.start_position:
+            return
+        try:
+            slot.check_slot(there, record, self.names, durable)
+        except SourceAway:
+            return
+        except EnvironmentFault as fault:
+            yield "slot", str(fault)
 
     def open(self, opening: Opening) -> Feed:
         """Open the spool. Raises EnvironmentFault where segments are gone."""

@@ -162,7 +162,7 @@ class Stream(SpoolingStream):
         published = self._published = PublishedTables(session, self._location, names, self._log, self._spool.path)
         tables = published.look(record)
         known = record if record is not None and slot is not None else Record(system, database, names.slot)
-        known.timeline = now
+        known.timeline, known.unpublished = now, published.unpublished
         rows = self._rows = FirstRows(
             SlotPoints(self._server, self._location, names, self._alive, waits=self._until_now),
             known,

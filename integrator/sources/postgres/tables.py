@@ -21,7 +21,8 @@ class PublishedTables:
 
     def __init__(self, session: Session, location: PostgresLocation, names: Names, log: Any, spool: Path) -> None:
         self._session, self._location, self._names, self._log, self._spool = session, location, names, log, spool
-        self._lacking = set[str]()
+        self.unpublished: dict[str, str] = {}
+        """The tables that the publication lacks, and what must be done."""
         self._found = Found(())
         self._there: Sequence[Captured] = ()
 
@@ -33,9 +34,12 @@ class PublishedTables:
             return record is not None and record.read.get(one.name) == one.relation.oid
 
         there, why = publish(self._session, self._names, self._found.tables, self._location, is_captured)
-        for name in why.keys() - self._lacking:
+        for name in why.keys() - self.unpublished.keys():
             self._log.warning("a table is not published yet: it is tried again", table=name, why=str(why[name]))
-        self._lacking = set(why)
+        self.unpublished = {name: str(one) for name, one in why.items()}
+        if record is not None and record.unpublished != self.unpublished:
+            record.unpublished = self.unpublished
+            record.write(self._spool)
         self._there = with_shapes(self._session, there, self._names.publication)
         return self._there
 
