@@ -245,7 +245,6 @@ def test_each_change_is_sent_once_and_in_order_though_the_process_is_killed(
 
     killed_after(1, everything=False, delay=0)  # the driver alone: the rest finds out
     killed_after(2, everything=True, delay=0.2)
-    killed_after(2, everything=True, delay=0.4)
     last = Daemon(path, program=[str(program)])
     assert last.wait() == 0, "\n".join(last.lines[-30:])
     for table in ("a", "b"):
