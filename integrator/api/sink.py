@@ -30,6 +30,7 @@ from integrator.channel.sources import FilesLocation
 from integrator.durable import Damaged
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.plan import Plan
+from integrator.run.spark import session  # noqa: F401 - with which mapInArrow needs no pandas
 from integrator.run.spark.failures import classify
 from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES

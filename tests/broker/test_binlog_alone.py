@@ -753,8 +753,8 @@ def test_how_far_a_snapshot_is_is_shown_while_it_is_read(server, database, spool
     monkeypatch.setattr(progress, "_WRITE_S", -1.0)
     seen, real = [], FirstRows.copy
 
-    def copy(self, taken, seal):
-        real(self, lambda: (taken(), seen.append(source.server_log())), seal)
+    def copy(self, is_due, seal, rest):
+        real(self, lambda: (seen.append(source.server_log()), is_due())[1], seal, rest)
 
     monkeypatch.setattr(FirstRows, "copy", copy)
     spooled.catch_up()
