@@ -100,7 +100,7 @@ def test_a_cluster_without_a_secret_is_a_warning(secret, warned, monkeypatch):
     for name in ("warm_up", "on_jvm_signal", "stop"):
         monkeypatch.setattr(sessions, name, lambda *_: None)
     monkeypatch.setattr(sessions, "has_secret", lambda _: secret)
-    monkeypatch.setattr(daemon, "_on_signals", lambda *_: None)
+    monkeypatch.setattr(daemon, "_on_jvm_signals", lambda *_: None)
     monkeypatch.setattr(daemon, "_run", lambda *_, **__: None)
     with capture_logs() as logs:
         daemon.integrate([], once=True)
