@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from integrator.decode.encodings.pgoutput import Column, Relation, relation_of, split
 from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, DELETE, INSERT, RELATION, TRUNCATE, UPDATE
@@ -286,6 +286,8 @@ class Points:
 class Published:
     """`PublishedTables`: all tables."""
 
+    unpublished: ClassVar[dict[str, str]] = {}
+
     def __init__(self, session: _Session, *_: object) -> None:
         """Take a session."""
         self._server = session.server
@@ -321,7 +323,9 @@ class Running:
 
     def run(self, server: Any, directory: Path, *, until_now: bool) -> None:
         """Capture as `Capture` does: once, or until the end is asked for."""
-        location = SimpleNamespace(snapshot="initial", on_rewrite="read_again", spool_bytes=1 << 30)
+        location = SimpleNamespace(
+            snapshot="initial", on_rewrite="read_again", spool_bytes=1 << 30, start_position=None
+        )
 
         def into(spool: Spool) -> SpoolTarget:
             return SpoolTarget(spool, "slot", location.spool_bytes, str)
