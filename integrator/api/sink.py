@@ -1,4 +1,4 @@
-"""A sink for Spark's streams: a batch is a change file of the channel, and is synced before Spark goes on.
+"""A sink for Spark's streams: a batch is a change file of the channel, and is synced before Spark continues.
 
 A batch that Spark repeats has its file already, so that the same is sent, in the same order; and what is sent, and how
 often, is what the channel's cycles say (I2).

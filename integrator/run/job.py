@@ -226,7 +226,7 @@ class Job:
         """Have what is held of tables be sent next, where all that was captured is: else they are tried again."""
         journal = consistency.check(self.state)
         waiting = journal.untaken(self._listing().slices(journal.ends, Limit(most=1)))
-        if waiting or self.state.last_slice() < len(journal):
+        if waiting or self.state.last_slice() < len(journal) or not self._feed.is_between:
             return
         made, kept = resumed(self.plan, self.state), aside.read(self.state.path)
         for name in [one for one in kept if one not in made.aside]:
@@ -374,9 +374,12 @@ class Job:
         return self._stopping.is_set() or is_asked or self._left.is_synced
 
     def _resumes(self) -> bool:
-        """Whether tables are to be tried again; not within a cycle, which is sent by the plan that began it (I10)."""
-        is_asked = aside.is_requested(self.state.path) and not self._is_resuming
-        return is_asked and not self._stopping.is_set() and self.state.suspended is None and not self.state.is_in_cycle
+        """Whether tables are to be tried again now: not within a cycle, which is sent by the plan that began it (I10).
+
+        Nor within a transaction, of which a part would be held, and the rest not.
+        """
+        is_asked = aside.is_requested(self.state.path) and not self._is_resuming and not self._stopping.is_set()
+        return is_asked and self.state.suspended is None and not self.state.is_in_cycle and self._feed.is_between
 
 
 class _Cycles:

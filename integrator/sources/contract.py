@@ -104,7 +104,7 @@ HELD = "aside"
 
 @dataclass(frozen=True)
 class HeldTable:
-    """A table whose changes are held. names: its SCHEMA.TABLE, and patterns of its partitions.
+    """A table whose changes are held. names: its SCHEMA.TABLE first, then patterns of its partitions.
 
     after: the number in the journal of the last slice in which its changes were sent.
     """
@@ -138,6 +138,11 @@ class Feed:
 
     def set_aside(self, tables: Sequence[HeldTable]) -> None:
         """Hold the changes of these tables, and of no others, of each slice that is in a synced cycle."""
+
+    @property
+    def is_between(self) -> bool:
+        """Whether what was received ends between two transactions: held changes are handed back as whole ones."""
+        return True
 
     def hand_back(self, table: HeldTable) -> None:
         """Have the changes that are held of a table be slices. Closed, and all slices are in synced cycles."""

@@ -142,6 +142,40 @@ def test_what_was_handed_back_is_held_again_where_it_is_not_sent_and_nothing_twi
     assert changes(sorted(directory.glob("*.frames")), "t", "t_p1") == expected
 
 
+def test_a_name_is_no_pattern():
+    assert held.is_of("public.a[1]", ("public.a[1]", "public.a_p*"))
+    assert held.is_of("public.a_p1", ("public.a[1]", "public.a_p*"))
+    assert not held.is_of("public.a1", ("public.a[1]", "public.a_p*"))
+
+
+def test_positions_within_a_transaction_do_not_count_what_was_handed_back(spool):
+    """A transaction goes on after the changes of another table were handed back; its segments are others' neighbours."""
+    made = intake(spool)
+    for message in (begin(64, 0, 1), *(insert(LEAF, key) for key in range(3)), commit(64, 72, 0)):
+        made.take(message)
+    made.seal()
+    made.take(begin(128, 0, 2))
+    made.take(insert(U, 1))
+    made.seal()
+    spool.close()
+    other = HeldTable((LEAF.full_name,), 0)
+    for path in sealed_in(spool.path):
+        held.hold(path, other.directory(spool.path.parent), other.names)
+    held.hand_back(spool.path, other.directory(spool.path.parent))
+    again = Spool(spool.path, framing=FRAMES)
+    made = intake(again)
+    made.take(begin(128, 0, 2))
+    made.take(insert(U, 1))  # which comes again, and is durable
+    made.take(insert(T, 2))
+    made.take(commit(128, 136, 0))
+    made.seal()
+    again.close()
+    directory = TABLE.directory(spool.path.parent)
+    held.hold(sealed_in(spool.path)[-1], directory, ("public.t",))
+    [(_, row, *_)] = changes(sorted(directory.glob("*.frames")), "t")
+    assert row == 2
+
+
 def test_tables_that_are_not_captured_any_more_are_forgotten(spool):
     written(spool, 5)
     directory = held_of(spool)

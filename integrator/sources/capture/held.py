@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 import struct
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,12 +34,12 @@ _HANDED = "handed.json"
 _FILES = "[0-9]*.frames"
 
 
-def is_of(name: str, names: Collection[str]) -> bool:
-    """Return whether a relation, SCHEMA.TABLE, is a table of these names, or a partition of it."""
-    return name in names or matches(name, tuple(names))
+def is_of(name: str, names: Sequence[str]) -> bool:
+    """Return whether a relation, SCHEMA.TABLE, is a table, or a partition of it. names: as of `HeldTable`."""
+    return name == names[0] or matches(name, names[1:])
 
 
-def hold(segment: Path, directory: Path, names: Collection[str]) -> None:
+def hold(segment: Path, directory: Path, names: Sequence[str]) -> None:
     """Hold what a segment has of a table, where that is not done already. What returns is durable."""
     file = directory / f"{number_of(segment.name):012d}.frames"
     if file.exists() or number_of(segment.name) <= _handed(directory).after:
@@ -61,18 +61,19 @@ def _ends_within(directory: Path) -> bool:
 
 def _rows_before(segment: Path) -> int:
     """Return how many rows the transaction in which a segment begins has before it, in segments that are there."""
-    rows = 0
-    for number in range(number_of(segment.name) - 1, 0, -1):
-        for path in segment.parent.glob(f"{number:012d}.*"):
-            messages = list(split(path.read_bytes()))
-            begins = [place for place, one in enumerate(messages) if one[0] == BEGIN]
-            rows += sum(map(_rows, messages[begins[-1] if begins else 0 :]))
-            if not begins and Standing().after(messages[0]).is_open:
-                break
-            return rows
-        else:
-            return rows
+    rows, sender = 0, _sender(segment)
+    before = [one for one in sealed_in(segment.parent) if one.name < segment.name and _sender(one) == sender]
+    for path in reversed(before):
+        messages = list(split(path.read_bytes()))
+        begins = [place for place, one in enumerate(messages) if one[0] == BEGIN]
+        rows += sum(map(_rows, messages[begins[-1] if begins else 0 :]))
+        if begins or not Standing().after(messages[0]).is_open:
+            break
     return rows
+
+
+def _sender(segment: Path) -> str:
+    return segment.name.split(".")[1]
 
 
 def _rows(message: bytes) -> int:

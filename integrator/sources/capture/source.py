@@ -19,7 +19,7 @@ from integrator.names.near import meant
 from integrator.schema import Table
 from integrator.sources.capture import definitions, held, progress
 from integrator.sources.capture import record as records
-from integrator.sources.capture.frames import FRAMES
+from integrator.sources.capture.frames import FRAMES, standing_in
 from integrator.sources.capture.reader import FrameReader, FramesFile
 from integrator.sources.capture.thread import Capture
 from integrator.sources.capture.versions import VersionedSegments
@@ -55,6 +55,12 @@ class CaptureFeed(Spooled):
                 if table.after < number and (segment := self.spool.path / name).exists():
                     held.hold(segment, table.directory(self.spool.path.parent), table.names)
         super().synced(last)
+
+    @property
+    def is_between(self) -> bool:
+        """Whether what was captured ends between two transactions."""
+        standing = standing_in(self.spool.path)
+        return standing is None or not standing.is_open
 
     def hand_back(self, table: HeldTable) -> None:
         """Have the changes that are held of a table be slices. Closed, and all slices are in synced cycles."""
