@@ -17,7 +17,6 @@ from pathlib import Path
 from types import TracebackType
 
 import pyarrow.parquet
-import structlog
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -131,14 +130,10 @@ class Sink:
                 return None
             durable.rename(temporary, path)
         elif (count := batch.count()) != (had := pyarrow.parquet.read_metadata(path).num_rows):
-            structlog.get_logger().warning(
-                "a batch is repeated with another number of rows, and its file is sent",
-                channel=self._plan.channel,
-                batch=number,
-                rows=count,
-                rows_in_file=had,
-                remedy="none where the query's rows depend on more than its sources; else its checkpoint is older than "
-                "the channel's state, and rows are lost: restore the two as of one moment",
+            raise EnvironmentFault(
+                f"channel {self._plan.channel}: batch {number} is repeated with {count} rows, and {path} has {had}: "
+                "the query's checkpoint is older than the channel's state, or its rows depend on more than its sources; "
+                "restore the two as of one moment"
             )
         return path
 
