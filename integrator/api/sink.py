@@ -132,8 +132,8 @@ class Sink:
         elif (count := batch.count()) != (had := pyarrow.parquet.read_metadata(path).num_rows):
             raise EnvironmentFault(
                 f"channel {self._plan.channel}: batch {number} is repeated with {count} rows, and {path} has {had}: "
-                "the query's checkpoint is older than the channel's state, or its rows depend on more than its sources; "
-                "restore the two as of one moment"
+                "the query's checkpoint is older than the channel's state, or its rows depend on more than its "
+                "sources; restore the two as of one time"
             )
         return path
 
