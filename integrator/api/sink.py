@@ -28,6 +28,7 @@ from integrator.api.channel import Channel, hidden, integrate
 from integrator.channel.sources import FilesLocation
 from integrator.durable import Damaged
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
+from integrator.names.numbers import counted
 from integrator.plan import Plan
 from integrator.run.spark import session  # noqa: F401 - with which mapInArrow needs no pandas
 from integrator.run.spark.failures import classify
@@ -131,9 +132,9 @@ class Sink:
             durable.rename(temporary, path)
         elif (count := batch.count()) != (had := pyarrow.parquet.read_metadata(path).num_rows):
             raise EnvironmentFault(
-                f"channel {self._plan.channel}: batch {number} is repeated with {count} rows, and {path} has {had}: "
-                "the query's checkpoint is older than the channel's state, or its rows depend on more than its "
-                "sources; restore the two as of one time"
+                f"channel {self._plan.channel}: batch {number} is repeated with {counted(count, 'row')}, and {path} "
+                f"has {had}: the query's checkpoint is older than the channel's state, or its rows depend on "
+                "more than its sources; restore the two as of one time"
             )
         return path
 
