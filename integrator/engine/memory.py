@@ -47,8 +47,11 @@ def _code(count: int, result: Any) -> Any:
     return code
 
 
-def _call_1(_typing: Any, _function: Any, _a: Any) -> Any:
-    return types.void(*[_NUMBER] * 2), _code(1, types.void)
+def _call_1(result: Any) -> Any:
+    def typed(_typing: Any, _function: Any, _a: Any) -> Any:
+        return result(*[_NUMBER] * 2), _code(1, result)
+
+    return typed
 
 
 def _call_2(result: Any) -> Any:
@@ -58,8 +61,11 @@ def _call_2(result: Any) -> Any:
     return typed
 
 
-def _call_3(_typing: Any, _function: Any, _a: Any, _b: Any, _c: Any) -> Any:
-    return types.int64(*[_NUMBER] * 4), _code(3, types.int64)
+def _call_3(result: Any) -> Any:
+    def typed(_typing: Any, _function: Any, _a: Any, _b: Any, _c: Any) -> Any:
+        return result(*[_NUMBER] * 4), _code(3, result)
+
+    return typed
 
 
 def _call_5(_typing: Any, _function: Any, _a: Any, _b: Any, _c: Any, _d: Any, _e: Any) -> Any:
@@ -97,13 +103,17 @@ load_long = _load(64, types.int64) if _compiles else _read(ctypes.c_int64)
 """Return the number of 64 bits at an address."""
 copy = cast("Callable[[int, int, int], None]", intrinsic(_copied) if _compiles else _move)
 """Copy to an address, from another, so many bytes."""
-call = cast("Callable[[int, int], None]", intrinsic(_call_1) if _compiles else _by_ctypes(None, 1))
+call = cast("Callable[[int, int], None]", intrinsic(_call_1(types.void)) if _compiles else _by_ctypes(None, 1))
 """Call the function at an address with one argument."""
+int_of_1: Callable[..., int] = intrinsic(_call_1(types.int32)) if _compiles else _by_ctypes(ctypes.c_int32, 1)
+"""Return the number of 32 bits of a function of one argument."""
 int_of_2: Callable[..., int] = intrinsic(_call_2(types.int32)) if _compiles else _by_ctypes(ctypes.c_int32, 2)
 """Return the number of 32 bits of a function of two arguments."""
 long_of_2: Callable[..., int] = intrinsic(_call_2(types.int64)) if _compiles else _by_ctypes(ctypes.c_int64, 2)
 """Return the number of 64 bits of a function of two arguments."""
-long_of_3: Callable[..., int] = intrinsic(_call_3) if _compiles else _by_ctypes(ctypes.c_int64, 3)
+int_of_3: Callable[..., int] = intrinsic(_call_3(types.int32)) if _compiles else _by_ctypes(ctypes.c_int32, 3)
+"""Return the number of 32 bits of a function of three arguments."""
+long_of_3: Callable[..., int] = intrinsic(_call_3(types.int64)) if _compiles else _by_ctypes(ctypes.c_int64, 3)
 """Return the number of 64 bits of a function of three arguments."""
 int_of_5: Callable[..., int] = intrinsic(_call_5) if _compiles else _by_ctypes(ctypes.c_int32, 5)
 """Return the number of 32 bits of a function of five arguments."""

@@ -106,15 +106,65 @@ def frames_of(data: Octets, kind: int, places: Ints) -> tuple[int, int]:
 
 
 @compiled
-def _relation(oid: int, relations: Relations) -> int:
-    low, high = 0, len(relations.oids)
+def _place(oid: int, oids: Ints) -> int:
+    """Return where an oid is among ascending ones, or NO_RELATION."""
+    low, high = 0, len(oids)
     while low < high:
         middle = (low + high) >> 1
-        if relations.oids[middle] < oid:
+        if oids[middle] < oid:
             low = middle + 1
         else:
             high = middle
-    return low if low < len(relations.oids) and relations.oids[low] == oid else NO_RELATION
+    return low if low < len(oids) and oids[low] == oid else NO_RELATION
+
+
+@inlined
+def _relation(oid: int, relations: Relations) -> int:
+    return _place(oid, relations.oids)
+
+
+class Course(NamedTuple):
+    """Where a stream stands between frames.
+
+    lsn: of the last transaction's commit. changes: its changes so far. end: where the last whole one ends. begun: where
+    the BEGIN of the open one is, NOT_OPEN or BEGUN_BEFORE.
+    """
+
+    lsn: int
+    changes: int
+    end: int
+    begun: int
+
+
+NOT_OPEN, BEGUN_BEFORE = -1, -2
+
+
+@compiled
+def pass_changes(data: Octets, at: int, oids: Ints, limit: int, course: Ints) -> int:
+    """Return the first frame from `at` on that is more than a whole transaction, or a row of known relations.
+
+    oids: of the relations, ascending. limit: BEGIN of transactions from there on are none of these. course: a `Course`,
+    which moves along.
+    """
+    end = len(data)
+    while at < end:
+        size, first = _size(data, at), at + HEADER_BYTES
+        kind = data[first]
+        if kind in (INSERT, UPDATE, DELETE):
+            if size < _LEAST_CHANGE or _place(_number(data, first + 1, 4), oids) < 0:
+                break
+            course[1] += 1
+        elif kind == BEGIN:
+            lsn = _number(data, first + 1, 8)
+            if course[3] != NOT_OPEN or lsn <= course[0] or lsn >= limit:
+                break
+            course[0], course[1], course[3] = lsn, 0, at
+        elif kind == COMMIT:
+            course[2], course[3] = _number(data, first + 10, 8), NOT_OPEN
+        else:
+            break
+        at = first + size
+    return at
 
 
 @inlined

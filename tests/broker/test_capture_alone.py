@@ -22,7 +22,7 @@ from integrator.errors import DataError, EnvironmentFault, SourceAway
 from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES, standing_in
-from integrator.sources.postgres import answers
+from integrator.sources.postgres import answers, replication
 from integrator.sources.postgres import snapshot as snapshots
 from integrator.sources.postgres import stream as streams
 from integrator.sources.postgres.catalogue import found
@@ -48,6 +48,12 @@ def server(request):
     with contextlib.ExitStack() as stack:
         found = stack.enter_context(postgres.from_pypi()) if request.param == "of PyPI" else None
         yield stack.enter_context(postgres.cluster(found=found))
+
+
+@pytest.fixture(autouse=True)
+def few_at_once(monkeypatch):
+    """Blocks of frames end anywhere, and some messages are larger than one."""
+    monkeypatch.setattr(replication, "ROOM_BYTES", 4_000)
 
 
 class Spooled:

@@ -16,7 +16,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from integrator.decode.encodings.pgoutput import Column, Relation, relation_of, split
+import numpy as np
+
+from integrator.decode.encodings.pgoutput import Column, Relation, frame, relation_of, split
 from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, DELETE, INSERT, RELATION, TRUNCATE, UPDATE
 from integrator.errors import IntegratorError, SourceAway
 from integrator.sources.capture.frames import CHANGES, FRAMES, commit
@@ -108,6 +110,10 @@ class Database:
         table.rows[key] = value
         return oid, bytes([UPDATE]) + head + b"N" + _tuple(key, value)
 
+    def few(self) -> int:
+        """Return how many messages come at once, less one."""
+        return self._choices.below(4)
+
     def confirm(self, lsn: int) -> None:
         """Forget the log before a position, as a client allows."""
         if self.slot is not None and lsn > self.slot.confirmed:
@@ -133,10 +139,6 @@ class Database:
     def session(self) -> _Session:
         """Return a session."""
         return _Session(self)
-
-    def replication(self) -> _Connection:
-        """Return a connection that gets the log."""
-        return _Connection(self)
 
 
 class _Session:
@@ -166,30 +168,18 @@ class _Session:
         """Nothing is held."""
 
 
-class _Connection:
-    def __init__(self, server: Database) -> None:
-        self._server = server
+class Replication:
+    """`Replication`: gives a message at once."""
 
-    def cursor(self) -> _Cursor:
-        """Return the cursor that receives."""
-        return _Cursor(self._server)
+    def __init__(self, server: Database, wait: Callable[[], None]) -> None:
+        """Begin to send, from what was confirmed. wait: lets time pass."""
+        assert server.slot is not None
+        self._server, self._of, self._wait = server, server.connections, wait
+        self.seen = self.received = 0
+        self.is_asked = False
+        self._messages = self._sent(server.slot.confirmed)
 
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-class _Cursor:
-    def __init__(self, server: Database) -> None:
-        self._server, self._of = server, server.connections
-        self.wal_end = self.feedback_timestamp = self.io_timestamp = 0
-        self._messages: Iterator[bytes | None] = iter(())
-
-    def start_replication(self, **_: object) -> None:
-        """Begin to send, from what was confirmed."""
-        assert self._server.slot is not None
-        self._messages = self._sent(self._server.slot.confirmed)
-
-    def _sent(self, since: int) -> Iterator[bytes | None]:
+    def _sent(self, since: int) -> Iterator[bytes]:
         announced, at = set[int](), 0
         while True:
             while at < len(self._server.log):
@@ -205,27 +195,40 @@ class _Cursor:
                             table for table in self._server.tables if table.relation.oid == oid
                         ).relation.message()
                     yield message
-                self.wal_end = one.end
+                self.seen = max(self.seen, one.end)
                 yield commit(one.lsn, one.end, 0)
-            self.wal_end = self._server.lsn
-            yield None
+            self.seen = max(self.seen, self._server.lsn)
+            yield b""
 
-    def read_message(self) -> Any:
-        """Return the next message; None where there is none now."""
+    def _check(self) -> None:
         if self._of != self._server.connections:
             raise SourceAway("the server has ended the connection")
-        self.io_timestamp += 1
-        message = next(self._messages)
-        return None if message is None else SimpleNamespace(payload=message)
 
-    def send_feedback(self, *, flush_lsn: int, **_: object) -> None:
+    def read(self) -> Any:
+        """Return the frames of a few messages; none where there are none now."""
+        self._check()
+        self.received += 1
+        found = []
+        for _ in range(1 + self._server.few()):
+            if not (message := next(self._messages)):
+                break
+            found.append(frame(message))
+        return np.frombuffer(b"".join(found), np.uint8)
+
+    def wait(self, _seconds: float) -> None:
+        """Let time pass."""
+        self._wait()
+
+    def tell(self, lsn: int, *, ask: bool = False) -> None:
         """Confirm a position."""
-        CURRENT[-1].world.step(f"confirm {flush_lsn}")
-        if self._of != self._server.connections:
-            raise SourceAway("the server has ended the connection")
-        self.feedback_timestamp += 1
-        if flush_lsn:
-            self._server.confirm(flush_lsn)
+        del ask
+        CURRENT[-1].world.step(f"confirm {lsn}")
+        self._check()
+        if lsn:
+            self._server.confirm(lsn)
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 class _Point:

@@ -194,7 +194,7 @@ class Client:
 
     def __init__(self, kafka: Kafka, properties: Mapping[str, str]) -> None:
         self._kafka, self.broker, self.tid = kafka, kafka.broker, properties.get("transactional.id", "")
-        self.epoch, self._added, self.code = 0, False, 0
+        self.epoch, self._added, self.code, self.held_bytes = 0, False, 0, 0
 
     def __len__(self) -> int:
         return 0
@@ -215,6 +215,9 @@ class Client:
         """Begin a transaction, of which the broker does not know yet."""
         self._added = False
         return ""
+
+    def hold(self, _values: object, _size: int) -> None:
+        """Do nothing: values are copied."""
 
     def produce(self, topic: str, records: Records) -> tuple[int, str]:
         """Send messages; return how many, and why no more."""

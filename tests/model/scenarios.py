@@ -163,7 +163,7 @@ def installed() -> Iterator[None]:
             identity=lambda *_: ("system", "db"),
             is_wanted=lambda *_: True,
             problems=lambda *_, **__: (),
-            select=types.SimpleNamespace(select=lambda *_: clock.sleep(0.05)),
+            Replication=lambda server, *_: capture.Replication(server, lambda: clock.sleep(0.05)),
             slot_of=lambda session, _: session.server.slot,
             timeline=lambda *_: 1,
             version_of=lambda _: 180_000,

@@ -1,6 +1,7 @@
 """librdkafka's C interface: what it is given of keys and values, and what it says of wrong properties."""
 
 import ctypes
+import weakref
 
 import numpy as np
 import pyarrow as pa
@@ -138,6 +139,25 @@ def test_i1_what_a_call_back_raises_is_raised():
     client.purge()
     with pytest.raises(KeyboardInterrupt):
         client.flush(5)
+    client.close()
+
+
+def test_values_that_are_held_live_until_nothing_is_on_its_way():
+    """librdkafka refers to them: it would send what is in their memory meanwhile."""
+    client = ProducerClient({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, lambda *_: None, lambda _, __: None)
+    messages = Messages.of([("t", 1)], pa.nulls(1, pa.binary()), pa.array([b"1"]))
+    values = weakref.ref(messages.values)
+    client.hold(messages.values, 1)
+    assert client.produce("t", records_of(messages)) == (1, "")
+    del messages
+    client.hold(None, 2)
+    assert values() is not None
+    assert client.held_bytes == 3
+    client.purge()
+    assert client.flush(5) == 0
+    client.hold(None, 4)
+    assert values() is None
+    assert client.held_bytes == 4
     client.close()
 
 

@@ -133,6 +133,12 @@ def messages_of(data: bytes | mmap.mmap, kind: int) -> list[bytes]:
     return found
 
 
+def message_at(frames: Octets, at: int) -> bytes:
+    """Return the message of the frame that begins at a place."""
+    size = int(frames[at : at + HEADER_BYTES].view("<u4")[0])
+    return frames[at + HEADER_BYTES : at + HEADER_BYTES + size].tobytes()
+
+
 def split(data: bytes) -> Iterator[bytes]:
     """Yield the messages of whole frames."""
     at = 0

@@ -21,6 +21,8 @@ from integrator.librdkafka.properties import QUIET
 from integrator.librdkafka.rdkafka_h import Records
 
 _CHUNK = 2048
+_HELD_BYTES = 128 * 1024 * 1024
+"""Of values that librdkafka refers to: they are let go when all are acknowledged, for which it is waited then."""
 _WAIT_S = 0.002
 _FLUSH_SLICE_S, _PURGE_S = 0.1, 1.0
 _SHORT_SLICE_S, _SHORT_SLICES = 0.001, 100
@@ -85,6 +87,9 @@ class KafkaProducer:
         The queue is never asked to take more than it can hold: librdkafka would refuse one message of a batch and take
         the next one, which would break the order (I3).
         """
+        if self.client.held_bytes > _HELD_BYTES:
+            self._drain()
+        self.client.hold([part.messages.values for part in batch.parts], batch.size)
         room = max(1, min(self._capacity, self._budget * len(batch) // max(batch.size, 1)))
         for records, beside in _together(batch):
             self._send(batch.topic, records, beside, room)
@@ -127,13 +132,18 @@ class KafkaProducer:
 
     def flush(self) -> int:
         """Wait until nothing is on its way; after a failure the rest is thrown away. Returns how many are left."""
+        left = self._drain()
+        if left and self.latch.error:
+            self.client.purge()
+            left = self.client.flush(_PURGE_S)
+        return left
+
+    def _drain(self) -> int:
+        """Wait until nothing is on its way, or a message has failed; return how many are left."""
         slices = itertools.chain(itertools.repeat(_SHORT_SLICE_S, _SHORT_SLICES), itertools.repeat(_FLUSH_SLICE_S))
         while (left := len(self.client)) and not self.latch.error:
             self.client.flush(next(slices))
             self._give_up_late()
-        if left and self.latch.error:
-            self.client.purge()
-            left = self.client.flush(_PURGE_S)
         return left
 
     def abandon(self) -> None:

@@ -19,7 +19,7 @@ from confluent_kafka import KafkaError
 from integrator.contracts.outgoing import MessageHeaders
 from integrator.contracts.report import RefusedMessage
 from integrator.deliver.kafka.permanent import PERMANENT
-from integrator.deliver.kafka.records import BESIDE_HEADERS, COPY, OWN_PARTITION, arguments_of
+from integrator.deliver.kafka.records import BESIDE_HEADERS, OWN_PARTITION, arguments_of
 from integrator.engine.arrays import Ints
 from integrator.engine.calls import call_each
 from integrator.librdkafka.client import PRODUCER, Client
@@ -56,6 +56,8 @@ class ProducerClient(Client):
         """
         self._failed, self._callback = failed, Reported(self._reported)  # C does not keep it alive
         self._is_stuck = False
+        self._held: list[object] = []
+        self.held_bytes = 0
         self._is_transactional, self._known = "transactional.id" in properties, set[str]()
         self._produce = ctypes.cast(library().rd_kafka_produceva, ctypes.c_void_p).value or 0
         super().__init__(
@@ -68,6 +70,13 @@ class ProducerClient(Client):
     def __len__(self) -> int:
         """Return how many messages are on their way, and how many calls back are due."""
         return int(self.library.rd_kafka_outq_len(self.handle))
+
+    def hold(self, values: object, size: int) -> None:
+        """Keep the values of messages that are produced next, and their size, at least until none is on its way."""
+        if not len(self):
+            self._held, self.held_bytes = [], 0
+        self._held.append(values)
+        self.held_bytes += size
 
     def flush(self, timeout_s: float) -> int:
         """Wait until no message is on its way, or `timeout_s` is over; return how many are left."""
@@ -91,13 +100,16 @@ class ProducerClient(Client):
         self.library.rd_kafka_purge(self.handle, in_queue | in_flight)
 
     def produce(self, topic: str, records: Records) -> tuple[int, str]:
-        """Take messages, in their order; return how many, and why others were not: `code`. Their bytes are copied."""
+        """Take messages, in their order; return how many, and why others were not: `code`.
+
+        Their values are not copied: they must live until nothing is on its way, see `hold`.
+        """
         if self._is_transactional and topic not in self._known and (records["partition"] != _ANY).any():
             self.code = self._know(topic)
             if self.code:
                 return 0, self.named(self.code)
-        place, flags = records.ctypes.data, COPY | OWN_PARTITION
-        taken = self.library.rd_kafka_produce_batch(self.topic(topic), _ANY, flags, place, len(records))
+        place = records.ctypes.data
+        taken = self.library.rd_kafka_produce_batch(self.topic(topic), _ANY, OWN_PARTITION, place, len(records))
         if taken == len(records):
             return taken, ""
         self.code = int(records["err"][np.flatnonzero(records["err"])[0]])

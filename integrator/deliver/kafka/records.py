@@ -12,8 +12,9 @@ from integrator.contracts.outgoing import MessageHeaders, Messages
 from integrator.engine.arrays import Ints
 from integrator.librdkafka.rdkafka_h import ARGUMENT, RECORD, Records
 
-COPY, OWN_PARTITION = 2, 8
-"""Keys, values and headers are copied; each record has its partition (RD_KAFKA_MSG_F_COPY, …_PARTITION)."""
+OWN_PARTITION = 8
+"""Each record has its partition (RD_KAFKA_MSG_F_PARTITION). Without another flag librdkafka copies keys and headers,
+and refers to values until the message is reported or its success counted."""
 _RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _TIMESTAMP, _HEADER = 2, 3, 4, 5, 7, 8, 9
 """Kinds of arguments of rd_kafka_produceva (rd_kafka_vtype_t)."""
 BESIDE_HEADERS = 6
@@ -55,7 +56,7 @@ def arguments_of(
     first = headers.bounds[:-1] - begin + BESIDE_HEADERS * np.arange(len(headers))
     arguments = np.zeros(end - begin + BESIDE_HEADERS * len(headers), ARGUMENT)
     is_header = np.ones(len(arguments), np.bool_)
-    given = (_RKT, topic, 0), (_PARTITION, records["partition"], 0), (_FLAGS, COPY, 0)
+    given = (_RKT, topic, 0), (_PARTITION, records["partition"], 0), (_FLAGS, 0, 0)
     of_record = (_VALUE, records["payload"], records["len"]), (_KEY, records["key"], records["key_len"])
     sent_at = (_TIMESTAMP, 0 if timestamps is None else timestamps, 0)
     for place, (kind, one, other) in enumerate((*given, *of_record, sent_at)):

@@ -215,7 +215,7 @@ class FirstRows:
         record = self.record
         record.read = {name: oid for name, oid in record.read.items() if oid not in oids}
         record.write(self._spool)
-        self._intake.read -= {oid.to_bytes(4, "big") for oid in oids}
+        self._intake.leave(oids)
 
     def _begun(self, table: Captured, lsn: int) -> int:
         """Note that rows of a table may be there: a truncate is before those that are read next, if it is broken off.

@@ -143,6 +143,11 @@ class Segment:
         self.pieces.append(message)
         self.size += len(message) + 4
 
+    def add_frames(self, frames: bytes) -> None:
+        """Add frames of changes whose relations are there."""
+        self.pieces.append(frames)
+        self.size += len(frames)
+
     def announce(self, oid: bytes) -> None:
         """Add a relation, where it is not there yet."""
         if oid not in self._there:

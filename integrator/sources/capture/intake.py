@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from integrator.decode.encodings.pgoutput import Relation
-from integrator.engine.pgoutput import BEGIN, COMMIT, MESSAGE, RELATION, TRUNCATE
+import numpy as np
+
+from integrator.decode.encodings.pgoutput import Relation, message_at
+from integrator.engine.arrays import Octets
+from integrator.engine.pgoutput import (
+    BEGIN,
+    BEGUN_BEFORE,
+    COMMIT,
+    MESSAGE,
+    NOT_OPEN,
+    RELATION,
+    TRUNCATE,
+    Course,
+    pass_changes,
+)
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture.frames import CHANGES, LEFT, ROWS, Segment, Standing, begin, commit, copied
 from integrator.sources.capture.record import ANEW
@@ -17,6 +30,7 @@ OWN_PREFIX = "integrator"
 _OWN_MESSAGE, _PREFIX_AT = OWN_PREFIX.encode() + b"\0", 10
 TRUNCATED = bytes([TRUNCATE]) + (1).to_bytes(4, "big") + b"\0"
 """A TRUNCATE of the one table whose number follows."""
+_NO_OIDS = np.empty(0, np.int64)
 _ALL = 1 << 62
 """Skips all changes of a transaction."""
 
@@ -40,6 +54,8 @@ class Intake:
         self._writer, self._shown, self._position = writer, shown, position
         self._segment = Segment(durable)
         self._skipped = 0
+        self._known: set[bytes] = set()
+        self._oids = _NO_OIDS
 
     def expect(self, last: bytes) -> None:
         """Refuse a log that does not have the last transaction, whose BEGIN is given, where it had it before.
@@ -69,6 +85,22 @@ class Intake:
         """Whether a transaction is not whole, or not durable."""
         return self.is_open or self._segment.size > 0
 
+    def take_changes(self, frames: Octets, at: int, limit: int) -> int:
+        """Write whole transactions, and rows whose relation is in the segment; return the first frame that is another.
+
+        limit: transactions whose commit is there, or after it, are to be looked at.
+        """
+        if self._skipped or self._comes_again:
+            return at
+        course = np.array(Course(self.lsn, self.changes, self.end, BEGUN_BEFORE if self._begun else NOT_OPEN), np.int64)
+        stop = pass_changes(frames, at, self._oids, limit, course)
+        if stop > at:
+            self._segment.add_frames(frames[at:stop].tobytes())
+            self.lsn, self.changes, self.end, begun = course.tolist()
+            if begun != BEGUN_BEFORE:
+                self._begun = b"" if begun == NOT_OPEN else message_at(frames, begun)
+        return stop
+
     def take(self, message: bytes) -> None:
         """Write a message; one that is durable already, for it comes again after a crash, is not written twice."""
         kind = message[0]
@@ -85,6 +117,8 @@ class Intake:
             oid = message[1:5]
             if oid in self.read:
                 self._segment.add_change(message, oid)
+                if oid not in self._known:
+                    self._know_oid(oid)
             else:
                 self._segment.add(LEFT)
         elif kind == LEFT[0]:
@@ -100,6 +134,21 @@ class Intake:
     def knows(self, oid: bytes) -> bool:
         """Return whether a relation was announced."""
         return self._segment.knows(oid)
+
+    def leave(self, oids: Iterable[int]) -> None:
+        """Leave out changes of relations from now on."""
+        self.read -= {oid.to_bytes(4, "big") for oid in oids}
+        self._forget_oids()
+
+    def _know_oid(self, oid: bytes) -> None:
+        """Note that rows of a relation need no look in this segment."""
+        number = int.from_bytes(oid, "big")
+        self._known.add(oid)
+        self._oids = np.insert(self._oids, np.searchsorted(self._oids, number), number)
+
+    def _forget_oids(self) -> None:
+        self._known.clear()
+        self._oids = _NO_OIDS
 
     def _know(self, message: bytes) -> None:
         if self._segment.know(message):  # a segment has a relation once
@@ -174,4 +223,5 @@ class Intake:
             self._writer.write(b"".join(self._segment.pieces))
             self._writer.seal()
         self._segment.clear(Standing(self.lsn, self.changes, self.end, self._begun))
+        self._forget_oids()
         self.sealed = time.monotonic()

@@ -6,15 +6,13 @@ and those after it follow. So each change is there once, whatever is broken off,
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from integrator.channel.databases import PostgresLocation
-from integrator.decode.encodings.pgoutput import Relation, relation_of
-from integrator.engine.pgoutput import BEGIN, RELATION
+from integrator.decode.encodings.pgoutput import Relation, message_at, relation_of
+from integrator.engine.pgoutput import BEGIN, HEADER_BYTES, RELATION
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
 from integrator.sources.capture.definitions import is_wanted
@@ -29,6 +27,7 @@ from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.identity import identity, timeline
 from integrator.sources.postgres.publication import published_tables
+from integrator.sources.postgres.replication import Replication
 from integrator.sources.postgres.server import MissingFault, Server, Session, lsn_of, lsn_text, quoted
 from integrator.sources.postgres.slot import (
     Names,
@@ -44,12 +43,9 @@ from integrator.sources.postgres.snapshot import ReadPoints, SlotPoints
 from integrator.sources.postgres.tables import PublishedTables
 from integrator.sources.spool import Spool
 
-_EACH = 512
-"""Messages between two looks at the clock."""
-_TABLES_S, _CONFIRM_S, _WAIT_S = 10.0, 5.0, 0.05
+_TABLES_S, _CONFIRM_S, _WAIT_S, _SETTLE_S = 10.0, 5.0, 0.05, 1.0
 _LOOKED_AT = frozenset((BEGIN, RELATION))
-_NEVER_S = 1 << 20
-"""Between messages that psycopg2 sends by itself, but where the server asks for one."""
+_NO_PLACE = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ class Stream(SpoolingStream):
         self._rested = time.monotonic()
         self._session: Session | None = None
         self._confirmed = self._start = 0
-        self._cursor: Any = None
+        self._replication: Replication | None = None
         self._answers: Answers | None = None
         self._published: PublishedTables | None = None
 
@@ -91,32 +87,23 @@ class Stream(SpoolingStream):
             with self._server.session() as self._session:
                 version = version_of(self._session)
                 self._begin()
-                connection = self._server.replication()
                 try:
-                    with self._server.asked():
-                        self._cursor = connection.cursor()
-                        options = options_of(version, self._names.publication)
-                        self._cursor.start_replication(
-                            slot_name=self._names.slot,
-                            start_lsn=0 if self._intake.end else self._start,  # which the slot may be behind
-                            decode=False,
-                            options=options,
-                            status_interval=_NEVER_S,
-                        )
-                        self._answers = Answers(
-                            self._cursor, self._session, self._first_rows.record, self._spool.path, self._intake
-                        )
-                        self._capture.failure = None
-                        self._receive(connection, self._answers)
+                    options = options_of(version, self._names.publication)
+                    start = 0 if self._intake.end else self._start  # which the slot may be behind
+                    replication = self._replication = Replication(self._server, self._names.slot, start, options)
+                    answers = self._answers = Answers(
+                        replication, self._first_rows.record, self._spool.path, self._intake, self._server.shown
+                    )
+                    self._capture.failure = None
+                    self._receive(replication, answers)
                 except MissingFault as fault:  # from PostgreSQL 18 on it is passed over
                     raise EnvironmentFault(
                         f"{fault}: it was not there when changes were made that the log has, so that the server sends "
                         f"neither them nor any after them; {ANEW}"
                     ) from None
                 finally:
-                    if self._answers is not None:
-                        self._answers.note_sent()
-                    connection.close()
+                    if self._replication is not None:
+                        self._replication.close()
         finally:
             if self._rows is not None:
                 self._rows.close()
@@ -189,13 +176,11 @@ class Stream(SpoolingStream):
             [(now,)] = session.rows("select pg_logical_emit_message(true, %s, '') - '0/0'", [OWN_PREFIX])
             self._target = int(now)
 
-    def _receive(self, connection: Any, answers: Answers) -> None:
+    def _receive(self, replication: Replication, answers: Answers) -> None:
         """Read messages until the end is asked for, or all is read that is to be read."""
         looked = time.monotonic()
         while True:
-            idle = self._read_some()
-            answers.note_sent()
-            answers.alive(reads=True)
+            idle = self._read_some(replication)
             now = time.monotonic()
             self.seal_where_due()
             if self._capture.ending:
@@ -206,28 +191,31 @@ class Stream(SpoolingStream):
                 if self._until_now and self._is_done(answers):
                     self.seal()
                     self._confirm_idle(answers)
+                    self._settle()
                     return
                 if self._until_now and not self._intake.is_held:
                     answers.ask()
-                select.select([connection], [], [], _WAIT_S)
+                replication.wait(_WAIT_S)
             elif not self._until_now and self._spool.waiting_bytes > self._spool_bytes:
                 self._wait_for_room()
+            answers.alive(reads=True)
             if now - looked > _TABLES_S and not self._intake.is_open:
                 looked = now
                 self._look_for_tables()
 
-    def _read_some(self) -> bool:
-        """Read messages that are there; return whether no more are."""
-        read, take = self._cursor.read_message, self._intake.take
-        for _ in range(_EACH):
-            message = read()
-            if message is None:
-                return True
-            payload = message.payload
-            if payload[0] in _LOOKED_AT:
-                self._look_at(payload)
-            take(payload)
-        return False
+    def _read_some(self, replication: Replication) -> bool:
+        """Take messages that have come; return whether none have."""
+        frames, at = replication.read(), 0
+        while at < len(frames):
+            place = self._first_rows.place
+            at = self._intake.take_changes(frames, at, _NO_PLACE if place is None else place)
+            if at < len(frames):
+                message = message_at(frames, at)
+                if message[0] in _LOOKED_AT:
+                    self._look_at(message)
+                self._intake.take(message)
+                at += HEADER_BYTES + len(message)
+        return not len(frames)
 
     def _look_at(self, message: bytes) -> None:
         """Read tables that are due before a transaction that their rows do not have; look for those that are new."""
@@ -296,7 +284,7 @@ class Stream(SpoolingStream):
             return
         if (place := self._first_rows.place) is not None and answers.seen >= place:
             self.copy()
-        if now - self._rested > _CONFIRM_S:
+        if answers.is_asked or now - self._rested > _CONFIRM_S:
             self._rested = now
             self._confirm_idle(answers)
 
@@ -304,6 +292,15 @@ class Stream(SpoolingStream):
         """Confirm what the server has sent up to now, where all that is ours of it is durable."""
         if self._first_rows.place is None and not self._intake.is_held and answers.seen > self._confirmed:
             self._confirm(answers.seen)
+
+    def _settle(self) -> None:
+        """Wait until the server has what was confirmed: it may not read it once the connection is closed."""
+        deadline = time.monotonic() + _SETTLE_S
+        while time.monotonic() < deadline:
+            slot = slot_of(self._asked, self._names.slot)
+            if slot is None or slot.confirmed >= self._confirmed:
+                return
+            time.sleep(_SETTLE_S / 100)
 
     def _is_done(self, answers: Answers) -> bool:
         """Return whether all is captured that was committed at the start."""
