@@ -67,6 +67,7 @@ def reference() -> str:
         _model("errors", tolerance.Errors),
         _model("threshold", tolerance.Threshold),
         _model("Restart", model.Restart),
+        _model("Latency", model.Latency),
         _model("Monitor", monitor.Monitor),
         _model("Table files", model.TableFile),
         _model("Location of class files", sources.FilesLocation, SOURCE_KEYS),

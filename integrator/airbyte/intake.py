@@ -70,7 +70,7 @@ class Intake(Feed):
         self.synced(synced)
         self._thread.start()
 
-    def synced(self, last: int) -> None:
+    def synced(self, last: int, *, ends_cycle: bool = True) -> None:  # noqa: ARG002 - of the contract
         """Give back what waited for segments up to this one, and remove these: Airbyte has the progress (I1)."""
         self._states.synced(last)
         names = [path.name for path in self._directory.glob(PATTERN) if number_of(path.name) <= last]

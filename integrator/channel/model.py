@@ -62,6 +62,17 @@ class Restart(Model):
     )
 
 
+class Latency(Model):
+    """How soon changes are sent that are captured, or come through sockets (extension)."""
+
+    sub_cycles: Annotated[float, Field(ge=0, le=300), Counted("seconds")] = Field(
+        10.0,
+        description="For so many seconds after a cycle, what has come is sent at once, in sub-cycles, without a Spark "
+        "job for each; then the next cycle begins. 0: cycles alone. With `delivery: exactly_once`, on a Spark cluster, "
+        "and where a run ends by itself, there are cycles alone.",
+    )
+
+
 def _on_a_disk(path: str) -> str:
     if "://" in path or path.startswith("file:"):
         raise ValueError(f"{path} is no local path; the state is on a disk of the driver: write a directory")
@@ -102,4 +113,5 @@ class Channel(Progress):
     )
     errors: Errors = Field(default=Errors(), description="What becomes of records that cannot be read or sent.")
     restart: Restart = Field(default=Restart(), description="What the daemon does after a failure.")
+    latency: Latency = Field(default=Latency(), description="How soon changes are sent.")
     monitor: Monitor = Field(default=Monitor(), description="Where the process shows what its channels do.")

@@ -8,5 +8,6 @@ members    the members of objects by their names; values: where values are, and 
 grid       the values of the columns of many rows; pairs: those of rows in pairs, and values that stand for none
 numbers    numbers in texts; timestamps: days and timestamps in texts; literals: lists in braces
 memory     what a C library owns, by address; gather: its structures as flat arrays; calls: its function for each one
+pgoutput   PostgreSQL's messages; replication: taken from libpq
 lines      where lines are; rows: rows put together of pieces, and hashes
 """

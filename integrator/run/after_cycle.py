@@ -34,7 +34,7 @@ class AfterCycle:
     def __call__(self, done: Cycle) -> None:
         """Report a cycle that is synced."""
         self._heart.synced(done.cycle)
-        self._feed.synced(done.checkpoint.ordinal)
+        self._feed.synced(done.checkpoint.ordinal, ends_cycle=done.planned is not None)
         self.log.synced(done)
         self._failures.synced(done.cycle)
         self._observer.synced(self._channel, done)

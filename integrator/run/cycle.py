@@ -1,35 +1,33 @@
-"""The cycle: one micro-batch, one Spark job, one sync."""
+"""The cycle: one micro-batch, one Spark job, one sync; and the sub-cycles that follow it, without a job for each."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
-from integrator.contracts.fragments import FRAGMENT_DDL
-from integrator.contracts.recipe import Recipe
-from integrator.contracts.report import Report
+from integrator.contracts.fragments import Checkpoint
+from integrator.contracts.shards import Shards
 from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError
 from integrator.plan import Plan
-from integrator.prefetch import prefetch
 from integrator.run.passes import transactions
 from integrator.run.passes.first_pass import first_pass
-from integrator.run.passes.second_pass import REPORT_DDL, second_pass
+from integrator.run.passes.second_pass import second_pass
 from integrator.run.refusals import Refusals
-from integrator.run.spark.failures import classify
+from integrator.run.runs import OwnRuns, Runs, SparkRuns
 from integrator.run.state import consistency
 from integrator.run.state.directory import State
 from integrator.run.state.shards import CycleShards
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.sync import Cycle, check_acknowledged
+from integrator.run.sub_cycles import SubCycle, SubCycles
 
 
 def cycle(
@@ -38,89 +36,133 @@ def cycle(
     tasks: Callable[[], int],
     shards: CycleShards | None,
     synced: Callable[[Cycle], None],
+    following: SubCycles | None = None,
 ) -> Callable[[DataFrame, int], None]:
     """Return what Spark calls with each micro-batch of runs. It returns only when the cycle is synced.
 
     `tasks` returns how many can send at once; `shards` divides cycles that are sent in transactions; `synced` is called
-    with each synced cycle. Raises IntegratorError.
+    with each synced cycle, and sub-cycle. following: finds the sub-cycles. Raises IntegratorError.
     """
-    checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
-    reasons, refusals = Reasons(plan.recipe.send.producer, plan.topics), Refusals(plan.recipe)
-    of_driver = int(plan.recipe.counts_transactions)  # the shard of messages of transactions
+    return _Cycles(plan, state, tasks, shards, synced, following).integrate
 
-    def integrate(runs: DataFrame, number: int) -> None:
-        started = time.monotonic()
-        last_slice = consistency.check_cycle(state, number)
+
+class _Cycles:
+    """The cycles of one stream, see `cycle`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        state: State,
+        tasks: Callable[[], int],
+        shards: CycleShards | None,
+        synced: Callable[[Cycle], None],
+        following: SubCycles | None,
+    ) -> None:
+        self._plan, self._state, self._tasks, self._shards = plan, state, tasks, shards
+        self._synced, self._following = synced, following
+        self._checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
+        self._sender = _Sender(plan, state)
+
+    def integrate(self, rows: DataFrame, number: int) -> None:
+        """Send a cycle, and the sub-cycles that follow it. Raises IntegratorError."""
+        started, state = time.monotonic(), self._state
+        planned = consistency.check_cycle(state, number)
         if state.marks.has(number):  # by a process that died before Spark's commit: all of it is acknowledged
             return
         try:
-            before = state.checkpoint(number, plan.recipe.fingerprint)
-            moment = checkpoint.moment(number)
+            before = state.checkpoint(number, self._plan.recipe.fingerprint)
+            moment = self._checkpoint.moment(number)
+            left = None if self._following is None else self._following.left(before.ordinal)
         except Damaged as damaged:
             raise consistency.fault(state, str(damaged)) from damaged
-        in_one, cores = runs.rdd.getNumPartitions() == 1, tasks()
-        count, of_cycle = 1 if in_one else cores, None
-        if shards is not None:
-            of_cycle = shards.begin(number, state.digest(last_slice), moment, count + of_driver)
+        if left is not None:
+            before = self._sub_cycle(left, before)  # which was begun, and not synced (I2)
+        done = self._planned(rows, number, (before, moment), (planned, started))
+        if done is None:
+            return
+        self._mark(done, lambda: state.mark(done, self._plan.recipe.fingerprint))
+        if self._following is not None:
+            at = [done.checkpoint]
+            for one in self._following.each(lambda: at[0].ordinal):
+                at[0] = self._sub_cycle(one, at[0])
+
+    def _planned(
+        self, rows: DataFrame, number: int, begins: tuple[Checkpoint, datetime], to: tuple[int, float]
+    ) -> Cycle | None:
+        """Return the cycle that Spark has planned, all of which is acknowledged; None where another process has it.
+
+        begins: where the cycle begins, and when that was. to: the number of its last slice, and when this try began.
+        """
+        (before, moment), (planned, started), state = begins, to, self._state
+        in_one, of_driver = rows.rdd.getNumPartitions() == 1, self._sender.of_driver
+        count, shards = 1 if in_one else self._tasks(), None
+        if self._shards is not None:
+            shards = self._shards.begin(number, state.digest(planned), moment, count + of_driver)
             if state.marks.has(number):  # by a process that had the channel until `begin` took it over
-                return
-        if of_cycle is not None and of_cycle.record is not None:  # as in the first try, wherever that was
-            count, moment = of_cycle.record.count - of_driver, of_cycle.record.began
-        alone = in_one and count == 1
-        first = first_pass(plan.recipe, before, moment, plan.changes.reader, decode_ahead=alone)
-        senders = Senders.now(state.path)
-        second = second_pass(refusals.recipe, senders, count, of_cycle)
-        if not alone:
-            fragments = runs.mapInArrow(first, FRAGMENT_DDL)
-            reported = in_order(fragments, count, plan.recipe).mapInArrow(second, REPORT_DDL)
-        else:  # one ordered run: in order already, and both passes in one task
-            reported = runs.mapInArrow(lambda batches: second(prefetch(first(batches))), REPORT_DDL)
+                return None
+        if shards is not None and shards.record is not None:  # as in the first try, wherever that was
+            count, moment = shards.record.count - of_driver, shards.record.began
+        if planned <= before.ordinal:  # all of it was sent by sub-cycles
+            return dataclasses.replace(Cycle.of_nothing(number, before, time.monotonic() - started), planned=planned)
+        runs = SparkRuns(rows, self._plan.recipe, count, alone=in_one and count == 1)
+        done = self._sender.sent(number, runs, (before, moment), shards, started)
+        _check_end(done, planned)
+        return dataclasses.replace(done, planned=planned)
+
+    def _sub_cycle(self, one: SubCycle, before: Checkpoint) -> Checkpoint:
+        """Send a sub-cycle, and have the last mark say so; return where the next one begins."""
+        started, last = time.monotonic(), self._state.marks.cycles()[-1]
+        done = self._sender.sent(last, OwnRuns(one.rows), (before, one.moment), None, started)
+        _check_end(done, one.end)
+        self._mark(done, lambda: self._state.mark_more(done, self._plan.recipe.fingerprint))
+        return done.checkpoint
+
+    def _mark(self, done: Cycle, mark: Callable[[], None]) -> None:
+        """Have what is acknowledged be marked (I1), and tell of it."""
+        began = time.monotonic()
+        if done.planned is None or not self._state.marks.has(done.cycle):  # else by another process meanwhile
+            mark()
+        self._synced(dataclasses.replace(done, steps=done.steps | {"mark": time.monotonic() - began}))
+
+
+def _check_end(done: Cycle, end: int) -> None:
+    if done.checkpoint.ordinal != end:
+        raise RuntimeError(f"cycle {done.cycle}: ends with file {end}, and was read to {done.checkpoint.ordinal}")  # I4
+
+
+class _Sender:
+    """Sends runs by a channel's plan. of_driver: how many shards the driver has, of messages of transactions."""
+
+    def __init__(self, plan: Plan, state: State) -> None:
+        self._plan, self._state, self.of_driver = plan, state, int(plan.recipe.counts_transactions)
+        self._reasons = Reasons(plan.recipe.send.producer, plan.topics)
+        self._refusals = Refusals(plan.recipe)
+
+    def sent(
+        self, number: int, runs: Runs, begins: tuple[Checkpoint, datetime], shards: Shards | None, started: float
+    ) -> Cycle:
+        """Return runs as a synced cycle, all of which is acknowledged. Raises IntegratorError.
+
+        begins: where they begin, and when that was. started: when it was, by the monotonic clock.
+        """
+        (before, moment), recipe = begins, self._plan.recipe
+        count = runs.count
+        reader, senders = self._plan.changes.reader, Senders.now(self._state.path)
+        first = first_pass(recipe, before, moment, reader, decode_ahead=runs.alone)
+        second = second_pass(self._refusals.recipe, senders, count, shards)
         prepared = time.monotonic()
-        reports, deferred = _collected(reported)
+        reports, deferred = runs.sent(first, second)
         sent = time.monotonic()
-        refusals.check(
-            reports,
-            f"cycle {number}",
-            lambda recipe: runs.mapInArrow(first_pass(recipe, before, moment, plan.changes.reader), FRAGMENT_DDL),
+        self._refusals.check(
+            reports, f"cycle {number}", lambda seeking: runs.read(first_pass(seeking, before, moment, reader))
         )
-        if of_driver and all(report.error is None for report in reports):
-            held, report = transactions.sent(plan.recipe, senders, of_cycle, deferred)
+        if self.of_driver and all(report.error is None for report in reports):
+            held, report = transactions.sent(recipe, senders, shards, deferred)
             reports, deferred = [*reports, report], [held]
         try:
-            done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
+            done = check_acknowledged(number, reports, before, moment, sent - started, deferred)
         except DeliveryError as error:
-            raise reasons.explained(error) from None
-        reasons.forget()
-        refusals.forget()
-        if done.checkpoint.ordinal != last_slice:
-            raise RuntimeError(
-                f"cycle {number}: ends with file {last_slice}, and was read to {done.checkpoint.ordinal}"
-            )  # I4
-        if not state.marks.has(number):  # else by another process, which had the channel while this one was paused
-            state.mark(done, plan.recipe.fingerprint)  # I1
-        steps = {"prepare": prepared - started, "send": sent - prepared, "mark": time.monotonic() - sent}
-        synced(dataclasses.replace(done, steps=steps))
-
-    return integrate
-
-
-def _collected(reported: DataFrame) -> tuple[list[Report], list[bytes]]:
-    """Run Spark's job; return the reports of its tasks, and what they defer."""
-    try:
-        rows = reported.collect()
-    except PySparkException as error:
-        raise classify(error) or error from None
-    return [Report.of_json(row.report) for row in rows], [bytes(row.deferred) for row in rows]
-
-
-def in_order(fragments: DataFrame, tasks: int, recipe: Recipe) -> DataFrame:
-    """Bring all changes of a key, or of a topic whose messages have none, into one task, in source order (I3).
-
-    Where messages have partitions of their own, all changes of a partition come into one task, whatever their keys.
-    """
-    by = [f.col("topic")]
-    if recipe.by_partition:
-        by += [f.col("partition"), f.when(f.col("partition").isNull(), f.col("key"))]
-    elif not recipe.messages.layout.bundling.keyless:
-        by.append(f.col("key"))
-    return fragments.repartition(tasks, *by).sortWithinPartitions("integ_seq", "rank")
+            raise self._reasons.explained(error) from None
+        self._reasons.forget()
+        self._refusals.forget()
+        return dataclasses.replace(done, steps={"prepare": prepared - started, "send": sent - prepared})

@@ -36,6 +36,11 @@ class CycleGate:
         self.error: BaseException | None = None
 
     @property
+    def is_ending(self) -> bool:
+        """Whether the cycle that is under way is the last one."""
+        return self._closed or self._ending()
+
+    @property
     def seconds(self) -> float:
         """How long the cycle that is under way has taken until now; 0 between two cycles."""
         began = self._began

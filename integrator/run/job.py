@@ -42,6 +42,7 @@ from integrator.run.state.compaction import JournalCompaction
 from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES
 from integrator.run.state.shards import CycleShards
+from integrator.run.sub_cycles import SubCycles
 from integrator.sources import stream as slices
 from integrator.sources.contract import Feed, Opening
 from integrator.sources.slices import Limit, SliceListing
@@ -294,7 +295,12 @@ class Job:
             slices.note_cores(self.state.path, found)
             return found
 
-        cycles = _Cycles(self, lambda shards: cycle(self.plan, self.state, cores, shards, synced), spark)
+        def made(shards: CycleShards | None) -> Callable[[DataFrame, int], None]:
+            seconds = 0.0 if once else self.plan.origin.channel.latency.sub_cycles
+            following = SubCycles(self.state, self._listing(), self._feed, seconds, lambda: gate.is_ending)
+            return cycle(self.plan, self.state, cores, shards, synced, following if shards is None else None)
+
+        cycles = _Cycles(self, made, spark)
         retries = RetriedCycles(
             self._restarts,
             self._ending,

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
-
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report, refused_of
 from integrator.deliver.kafka.topic_limits import one_by_one, refused, seeking_row
 from integrator.errors import DataError, DeliveryError
-from integrator.run.spark.failures import classify
 
 
 class BatchRefused(DeliveryError):
@@ -28,8 +24,8 @@ class Refusals:
     def __init__(self, recipe: Recipe) -> None:
         self._as_planned = self.recipe = recipe
 
-    def check(self, reports: Sequence[Report], where: str, first_pass: Callable[[Recipe], DataFrame]) -> None:
-        """Raise IntegratorError if a message was refused for good. first_pass: over the cycle's runs, by a recipe.
+    def check(self, reports: Sequence[Report], where: str, read: Callable[[Recipe], None]) -> None:
+        """Raise IntegratorError if a message was refused for good. read: has the first pass read the runs, by a recipe.
 
         It is BatchRefused where `recipe` is another now.
         """
@@ -42,10 +38,7 @@ class Refusals:
             raise BatchRefused(str(error))
         if isinstance(error, DataError):
             why = str(error).removeprefix(f"{where}: ")
-            try:
-                first_pass(seeking_row(self._as_planned, found, why)).foreach(lambda _: None)
-            except PySparkException as of_row:
-                raise classify(of_row) or of_row from None
+            read(seeking_row(self._as_planned, found, why))
         raise error
 
     def forget(self) -> None:

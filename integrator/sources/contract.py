@@ -6,6 +6,7 @@ nothing else of it, and knows no location class.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,8 +134,19 @@ class Feed:
     def failure(self) -> IntegratorError | None:
         """Return why nothing is received any more, where somebody must act; None while all is well."""
 
-    def synced(self, last: int) -> None:
-        """Take note of a synced cycle, which ends with the slice `last` (I1): what was read may be given up."""
+    def synced(self, last: int, *, ends_cycle: bool = True) -> None:
+        """Take note of a synced cycle, which ends with the slice `last` (I1): what was read may be given up.
+
+        ends_cycle: False for a sub-cycle, whose end cannot be gone back to.
+        """
+
+    def waiting(self) -> Sequence[Slice]:
+        """Return slices that are in no synced cycle, in order, without a listing; none where that is not known."""
+        return ()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until there are more slices that wait, or so many seconds are over."""
+        time.sleep(seconds)
 
     def set_aside(self, tables: Sequence[HeldTable]) -> None:
         """Hold the changes of these tables, and of no others, of each slice that is in a synced cycle."""

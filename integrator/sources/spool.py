@@ -24,6 +24,7 @@ from pathlib import Path
 from integrator import durable
 from integrator.errors import EnvironmentFault
 from integrator.sources.files.listing import Listing
+from integrator.sources.slices import Slice
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,14 @@ class Spool:
         self._writers: dict[str, Writer] = {}
         self._received = self._recorded()
         self._next = 1
-        self._sizes: dict[str, int] = {}
+        self._more = threading.Event()
+        self._waiting: dict[str, Slice] = {}
         self._kept: dict[str, int] = {}
         for path in sorted(directory.glob(framing.pattern)):
             number, sender, first = self._parts(path)
             self._next = max(self._next, number + 1)
             self._received[sender] = max(self._received.get(sender, 0), first - 1 + framing.counted_in(path))
-            self._sizes[path.name] = path.stat().st_size
+            self._waiting[path.name] = self._slice(path)
         for path in directory.glob("*.open"):
             self._recover(path)
 
@@ -184,13 +186,31 @@ class Spool:
     def waiting_bytes(self) -> int:
         """How much is sealed and not synced."""
         with self._lock:
-            return sum(self._sizes.values())
+            return self._waiting_bytes
+
+    @property
+    def _waiting_bytes(self) -> int:
+        return sum(one.size for one in self._waiting.values())
+
+    def _slice(self, path: Path) -> Slice:
+        status = path.stat()
+        return Slice(str(self.path / path.name), status.st_size, status.st_mtime_ns)
+
+    def waiting(self) -> list[Slice]:
+        """Return the segments that are sealed and not synced, in order."""
+        with self._lock:
+            self._more.clear()
+            return list(self._waiting.values())
+
+    def wait(self, seconds: float) -> None:
+        """Wait until a segment is sealed since `waiting` was asked last."""
+        self._more.wait(seconds)
 
     @property
     def sealed_bytes(self) -> int:
         """How much is sealed, with what is synced and kept."""
         with self._lock:
-            return sum(self._sizes.values()) + sum(self._kept.values())
+            return self._waiting_bytes + sum(self._kept.values())
 
     def writer(self, sender: str) -> Writer:
         """Return the writer of a sender's segments; a sender has one connection at a time."""
@@ -202,14 +222,15 @@ class Spool:
         with self._lock:
             name = f"{self._next:012d}.{sender}.{first}.{self.framing.suffix}"
             self._next += 1
-            self._sizes[name] = path.stat().st_size
             self._received[sender] = max(self.received(sender), first - 1 + lines)
             durable.rename(path, self.path / name)
+            self._waiting[name] = self._slice(self.path / name)
+            self._more.set()
 
     def synced(self, names: list[str]) -> None:
         """Take note of segments that are in a synced cycle: they wait no longer."""
         with self._lock:
-            self._kept.update((name, self._sizes.pop(name)) for name in names if name in self._sizes)
+            self._kept.update((name, self._waiting.pop(name).size) for name in names if name in self._waiting)
 
     def remove(self, names: list[str]) -> None:
         """Remove segments that no cycle will be gone back to for."""

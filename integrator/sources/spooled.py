@@ -12,7 +12,11 @@ from typing import Protocol
 from integrator.sources.contract import Feed
 from integrator.sources.journal.journal import Journal
 from integrator.sources.journal.lines import header_of
+from integrator.sources.slices import Slice
 from integrator.sources.spool import Spool, number_of
+
+_MOST_SEGMENTS = 5_000
+"""Of cycles that may be gone back to: a directory of more takes long to list."""
 
 
 class Receiving(Protocol):
@@ -57,17 +61,25 @@ class Spooled(Feed):
         self.synced(synced)
         self.receiver.start()
 
-    def synced(self, last: int) -> None:
+    def synced(self, last: int, *, ends_cycle: bool = True) -> None:
         """Take note of a synced cycle, which ends with segment number `last` of the journal."""
         self._follow()
         self.spool.synced([name for number, name in self._taken if self._synced < number <= last])
         self._synced = max(self._synced, last)
-        if not self._ends or last > self._ends[-1]:
+        if ends_cycle and (not self._ends or last > self._ends[-1]):
             self._ends.append(last)
         while len(self._ends) > self._kept.cycles or (
-            len(self._ends) > 1 and self.spool.sealed_bytes > self._kept.bytes
+            len(self._ends) > 1 and (self.spool.sealed_bytes > self._kept.bytes or len(self._taken) > _MOST_SEGMENTS)
         ):
             self._remove(self._ends.popleft())  # and none of the last cycle, for which Spark may ask again
+
+    def waiting(self) -> Sequence[Slice]:
+        """Return the segments that are in no synced cycle, in order."""
+        return self.spool.waiting()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until another segment is sealed."""
+        self.spool.wait(seconds)
 
     def _remove(self, last: int) -> None:
         """Remove the segments up to this number of the journal."""

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
@@ -18,7 +19,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from integrator import durable
 from integrator.errors import to_wire_error
 from integrator.sources.journal.journal import Journal
-from integrator.sources.slices import ALL, TASK_SLICES_DDL, Limit, Slice, SliceListing
+from integrator.sources.slices import ALL, TASK_SLICES_DDL, Limit, Slice, SliceListing, TaskSlice, rows_of
 from integrator.sources.watch import Watch
 
 NAME = "slices"
@@ -124,8 +125,9 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @property
     def _journal(self) -> Journal:
-        # opened where it is used: the reader itself also goes to executors, which must not touch the journal
-        if self._opened is None:
+        # opened where it is used: the reader itself also goes to executors, which must not touch the journal; and again
+        # when sub-cycles have added to it, between two calls
+        if self._opened is None or self._opened.is_behind:
             self._opened = Journal(self._journal_path)
         return self._opened
 
@@ -177,9 +179,8 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         done = 0
         for group in groups:
             size = sum(entry.size for _, entry in group)
-            first = group[0][0] if len(group) > 1 else None
             part = parts[min(tasks - 1, (done + size // 2) * tasks // max(total, 1))]
-            part += [(number, one.path, one.size, one.mtime, stream_of(one.path), True, first) for number, one in group]
+            part += _rows(group, stream_of)
             done += size
         result = []
         before: list[Row] = []
@@ -192,6 +193,17 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Yield a part's slices."""
         if isinstance(partition, _Part):
             yield from partition.rows
+
+
+def own_rows(entries: list[tuple[int, Slice]], stream_of: Callable[[str], str]) -> pa.RecordBatch:
+    """Return consecutive slices as rows of TASK_SLICES, for one task that reads all of them."""
+    groups = _groups(_by_stream(entries), stream_of)
+    return rows_of([TaskSlice(*row) for group in groups for row in _rows(group, stream_of)])
+
+
+def _rows(group: list[tuple[int, Slice]], stream_of: Callable[[str], str]) -> list[Row]:
+    first = group[0][0] if len(group) > 1 else None
+    return [(number, one.path, one.size, one.mtime, stream_of(one.path), True, first) for number, one in group]
 
 
 def _by_stream(entries: list[tuple[int, Slice]]) -> list[tuple[int, Slice]]:

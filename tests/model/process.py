@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 
 from integrator.channel.model import Restart
-from integrator.contracts.fragments import FileSummary
+from integrator.contracts.fragments import Checkpoint, FileSummary
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
@@ -35,11 +35,14 @@ from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice as SliceOfRefresh
 from integrator.run.cycle import cycle
 from integrator.run.restart import Restarts, RetriedCycles
+from integrator.run.runs import _own_errors
 from integrator.run.state import backup, consistency, rewind
 from integrator.run.state.directory import MOVING_BACK, State
 from integrator.run.state.shards import CycleShards, known
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.sync import Cycle
+from integrator.run.sub_cycles import SubCycles
+from integrator.sources.contract import Feed
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice
 from tests.model.schedule import NO_LOG, Actor, Worker, World
@@ -170,12 +173,13 @@ class Process:
         generation = None if shards is None else shards._settings.generation
 
         def synced(done: Cycle) -> None:
-            first, last = self._slices_of(done.cycle)
-            rows = range(first * ROWS_OF_SLICE + 1, last * ROWS_OF_SLICE + 1)
+            last = done.checkpoint.ordinal
+            rows = range((last - done.files) * ROWS_OF_SLICE + 1, last * ROWS_OF_SLICE + 1)
             self._scene.synced.append(Synced(self.name, done.cycle, rows, generation))
 
         plan: Any = SimpleNamespace(recipe=self.recipe, topics=(TOPIC,), changes=SimpleNamespace(reader=None))
-        one = cycle(plan, state, lambda: self.cores, shards, synced)
+        following = SubCycles(state, _LISTING, _Feed(self, state), 60.0, self._ends) if shards is None else None
+        one = cycle(plan, state, lambda: self.cores, shards, synced, following)
         retries = RetriedCycles(
             Restarts(_TRIES, state.last_slice), lambda: False, lambda *_: None, lambda: state.begin_turn(60.0)
         )
@@ -195,6 +199,10 @@ class Process:
                 raise EnvironmentFault("suspended")
             while state.suspended is not None and not self._scene.never_resumed:
                 self._world.wait("suspended", lambda: self._scene.never_resumed or not suspended.exists())
+
+    def _ends(self) -> bool:
+        """Return whether no more sub-cycles follow a cycle."""
+        return self._world.choices.below(3) == 0
 
     def _next(self, state: State) -> int | None:
         """Return the cycle that Spark begins, or begins again; None where nothing more comes."""
@@ -237,6 +245,28 @@ class Process:
             raise _ConcurrentError from None
 
 
+_LISTING: Any = SimpleNamespace(number_of=None, together=len, stream_of=lambda _: "")
+"""Of slices in the journal."""
+
+
+class _Feed(Feed):
+    """Has the slices that are in the source, and in no synced cycle."""
+
+    def __init__(self, process: Process, state: State) -> None:
+        self._process, self._state = process, state
+
+    def waiting(self) -> Sequence[Slice]:
+        """Return them, some of which may have come just now."""
+        scene = self._process._scene
+        if scene.world.choices.below(2):
+            scene.grow()
+        return [self._process._slice(one) for one in range(self._state.last_slice() + 1, scene.visible + 1)]
+
+    def wait(self, _seconds: float) -> None:
+        """Let others act."""
+        self._process._world.step("wait for slices")
+
+
 class _ConcurrentError(Exception):
     """Another stream has the checkpoint."""
 
@@ -271,20 +301,43 @@ def _run_task(task: Task, shard: int, rows: Sequence[Row], slices: range) -> str
         raise to_wire_error(error, "the second pass") from None
 
 
+@dataclasses.dataclass(frozen=True)
+class OwnRuns:
+    """The runs of a sub-cycle, which the process sends itself."""
+
+    rows: pa.RecordBatch
+    world: World
+    count: ClassVar[int] = 1
+    alone: ClassVar[bool] = False
+
+    def sent(self, first: Any, second: Any) -> tuple[list[Report], list[bytes]]:
+        """Send them."""
+        numbers, (moment, _) = self.rows["ordinal"].to_pylist(), first
+        slices = range(numbers[0] - 1, numbers[-1])
+        rows = [
+            Row(one, f"{one} {moment}")
+            for one in range(slices.start * ROWS_OF_SLICE + 1, slices.stop * ROWS_OF_SLICE + 1)
+        ]
+        assert self.world.now is not None
+        self.world.now.attempt = rows
+        with _own_errors():
+            return [Report.of_json(_run_task(second, 0, rows, slices))], [b""]
+
+
 class _Runs:
     """The micro-batch of a cycle, as `cycle` takes it: its passes are put together, and run by `collect`."""
 
     def __init__(self, process: Process, slices: range) -> None:
         self._process, self._slices = process, slices
         self.rdd = SimpleNamespace(getNumPartitions=lambda: 2)
-        self._count, self._moment, self._task = 0, "", None
+        self._count, self._moment, self._sent, self._task = 0, "", 0, None
 
     def mapInArrow(self, given: Any, _schema: str) -> _Runs:  # noqa: N802 - Spark's
         """Take a pass."""
         if isinstance(given, Task):
             self._task = given
         else:
-            self._moment = given
+            self._moment, self._sent = given
         return self
 
     def divided(self, count: int) -> _Runs:
@@ -298,6 +351,7 @@ class _Runs:
         assert task is not None
         process.record = None if task.shards is None else task.shards.record  # of what the driver sends, too
         world, scene = process._world, process._scene
+        self._slices = range(max(self._slices.start, self._sent), self._slices.stop)
         numbers = range(self._slices.start * ROWS_OF_SLICE + 1, self._slices.stop * ROWS_OF_SLICE + 1)
         other = int(task.recipe.tables == ())
         results: dict[int, str] = {}
@@ -391,9 +445,9 @@ class ModelRefresh(_Refresh):
             raise DeliveryError(error)
 
 
-def first_pass(_recipe: Recipe, _before: object, moment: object, _reader: object, **_: object) -> str:
-    """Stand in for the first pass: what its rows have beside their number."""
-    return str(moment)
+def first_pass(_recipe: Recipe, before: Checkpoint, moment: object, _reader: object, **_: object) -> tuple[str, int]:
+    """Stand in for the first pass: what its rows have beside their number, and which slices are sent."""
+    return str(moment), before.ordinal
 
 
 def in_order(frame: Any, count: int, _recipe: Recipe) -> Any:

@@ -19,8 +19,7 @@ from integrator.deliver.kafka import cycle_records, producer, sender_lock, trans
 from integrator.errors import BegunOtherwise, Defect, EnvironmentFault, IntegratorError
 from integrator.refresh.ledger import Ledger
 from integrator.run import cycle as run_cycle
-from integrator.run import restart
-from integrator.run.passes import transactions
+from integrator.run import restart, runs, sub_cycles, transactions
 from integrator.run.spark.failures import classify
 from integrator.run.state import directory as state_directory
 from integrator.run.state.directory import IMPORTING, MOVING_BACK, State
@@ -148,9 +147,15 @@ def installed() -> Iterator[None]:
         put(producer, ProducerClient=lambda properties, *_: Client(_WORLDS[-1].kafka, properties))
         put(cycle_records, Consumer=lambda properties: Consumer(_WORLDS[-1].kafka, properties))
         put(cycle_records, client_settings=lambda _: {}, client_properties=lambda _: {})
-        for module in (cycle_records, producer, restart, sender_lock, state_directory, transaction):
+        for module in (cycle_records, producer, restart, sender_lock, state_directory, sub_cycles, transaction):
             put(module, time=clock)
-        put(run_cycle, first_pass=process.first_pass, in_order=process.in_order, second_pass=process.Task)
+        put(
+            run_cycle,
+            first_pass=process.first_pass,
+            second_pass=process.Task,
+            OwnRuns=lambda rows: process.OwnRuns(rows, _WORLDS[-1].world),
+        )
+        put(runs, in_order=process.in_order)
         put(transactions, Bundler=process.DriversBundler, merged=process.merged, recipe_of=lambda recipe: recipe)
         for name in ("remove", "rename", "replace", "sync_directory"):
             put(durable, **{name: _stepped(getattr(durable, name))})

@@ -83,7 +83,8 @@ class Decoding:
         Of small files that were decoded as one, all of that is in one `JoinedFiles`. batches: of TASK_SLICES rows.
         """
         for batch in batches:
-            runs = [TaskSlice(**row) for row in batch.to_pylist()]  # one row a file
+            found = (TaskSlice(**row) for row in batch.to_pylist())  # one row a file
+            runs = [run for run in found if run.ordinal > self._checkpoint.ordinal]  # others were sent by sub-cycles
             self._reader.begin([run for run in runs if run.read])
             for _, group in groupby(runs, lambda run: run.ordinal if run.group is None else run.group):
                 of_group = tuple(group)

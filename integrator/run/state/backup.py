@@ -52,6 +52,7 @@ _REPLACED = (
     "identity",
     "refresh",
     "suspended",
+    "sub_cycle.json",
     MOVING_BACK,
 )
 

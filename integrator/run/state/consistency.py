@@ -6,7 +6,8 @@ starts and before each cycle, and what does not fit is refused with what to do a
 
 * journal: has every file that a mark or the checkpoint speaks of, and the files up to the last mark are those it had;
 * checkpoint: ends with the last synced cycle, or with the one after it;
-* marks: none is missing between the kept ones; each has the files that the checkpoint has for its cycle.
+* marks: none is missing between the kept ones; each has the files that the checkpoint has for its cycle, and those of
+  its sub-cycles, of which Spark knows nothing, and which are in the journal after them.
 
 A whole state directory that is older is consistent: then rows are sent again, which at-least-once delivery allows.
 """
@@ -191,10 +192,10 @@ def _compare(state: State, mark: CycleMark, begin: int | None, end: int) -> None
 
     begin: None where the checkpoint need not have the cycle before.
     """
-    if end != mark.last_slice or (begin is not None and begin != mark.begins_after):
+    if end != mark.planned or (begin is not None and begin > mark.begins_after):
         first = "?" if begin is None else begin + 1
         raise Damaged(
-            f"{mark.path}: cycle {mark.cycle} was synced with files {mark.begins_after + 1} to {mark.last_slice} of "
+            f"{mark.path}: cycle {mark.cycle} was synced with files {mark.begins_after + 1} to {mark.planned} of "
             f"the journal, and in {Path(state.spark_checkpoint) / 'offsets'} it has files {first} to {end}: the two "
             "are from different points in time"
         )

@@ -21,6 +21,7 @@ failure.json    the last failure, and when it was mended, see failure
 resume          a failed channel is to start again, see resume
 added.json      columns that came while the channel ran, and were added, see tables.discovered_columns
 schemas.json    schemas that records of topics were written with, see sources.kafka.schemas
+sub_cycle.json  the sub-cycle that was begun last, see run.sub_cycles
 aside.json      tables that are set aside, see aside; aside/ has their changes, see sources.capture.held
 cores           how many cores Spark had in the last cycle, see sources.files
 jvm             held by Spark's JVM as long as it lives, see session
@@ -244,10 +245,18 @@ class State:
 
         made_by: the fingerprint of the recipe that made the rows which wait for the next cycle.
         """
-        if cycle.details:
-            lines = (json.dumps({"cycle": cycle.cycle, **detail}, ensure_ascii=False) for detail in cycle.details)
-            durable.append(self.path / "coerced.jsonl", "".join(f"{line}\n" for line in lines).encode())
+        self._keep_details(cycle)
         self.marks.write(cycle, made_by, self.digest(cycle.checkpoint.ordinal))
+
+    def mark_more(self, done: Cycle, made_by: str) -> None:
+        """Write that a sub-cycle is synced, as `mark`: the mark of its cycle has both. Raises Damaged."""
+        self._keep_details(done)
+        self.marks.add(done, made_by, self.digest(done.checkpoint.ordinal))
+
+    def _keep_details(self, done: Cycle) -> None:
+        if done.details:
+            lines = (json.dumps({"cycle": done.cycle, **detail}, ensure_ascii=False) for detail in done.details)
+            durable.append(self.path / "coerced.jsonl", "".join(f"{line}\n" for line in lines).encode())
 
     def digest(self, slices: int) -> str:
         """Return the digest of the journal's first `slices` entries; "" if it does not have so many."""
@@ -279,6 +288,11 @@ class State:
         """Whether a cycle is begun, and not synced."""
         return self.begun >= 0 and not self.marks.has(self.begun)
 
+    @property
+    def sub_cycle(self) -> Path:
+        """The file that has the sub-cycle that was begun last."""
+        return self.path / "sub_cycle.json"
+
     def last_slice(self) -> int:
         """Return the number of the last file that is in a synced cycle; 0 before the first. Raises Damaged."""
         last = self.last_mark()
@@ -295,11 +309,12 @@ class State:
     def compactable(self) -> int:
         """Return how many slices no kept cycle can need again: it can be gone back to the first one, not before it.
 
-        A damaged mark is none that can be gone back to. Spark may ask for the slices of the last cycle again.
+        A damaged mark is none that can be gone back to. Spark may ask for the slices of the last cycle again, and for
+        those of sub-cycles, which it plans later.
         """
         for cycle in self.marks.cycles()[:-1]:
             with contextlib.suppress(Damaged):
-                return self.marks.read(cycle).last_slice
+                return self.marks.read(cycle).planned
         return 0
 
     def checkpoint(self, cycle: int, made_by: str = "") -> Checkpoint:

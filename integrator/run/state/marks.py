@@ -26,11 +26,16 @@ from integrator.names.numbers import counted
 from integrator.run.state.sync import Cycle, Rejections
 
 KEPT_CYCLES = 100
+_KEPT_REJECTIONS = 100
+_COUNTS = ("files", "rows", "messages", "bytes")
 
 
 @dataclass(frozen=True)
 class CycleMark:
-    """What is recorded of a synced cycle; at: when it was synced."""
+    """What is recorded of a synced cycle, with the sub-cycles that followed it; at: when the last was synced.
+
+    planned: the number of the last slice that Spark planned for the cycle.
+    """
 
     cycle: int
     at: datetime
@@ -42,6 +47,7 @@ class CycleMark:
     checkpoint: dict[str, Any]
     journal: str
     path: Path
+    planned: int
     rejections: tuple[Rejections, ...] = ()
 
     @property
@@ -80,7 +86,8 @@ class CycleMarks:
         if deferred:  # before the mark, which records that it is there
             durable.replace(self.path / f"{cycle.cycle}.held", deferred)
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        recorded = dataclasses.asdict(cycle) | {"journal": journal, "synced": now}
+        planned = cycle.checkpoint.ordinal if cycle.planned is None else cycle.planned
+        recorded = dataclasses.asdict(cycle) | {"journal": journal, "synced": now, "planned": planned}
         del recorded["details"], recorded["steps"]
         del recorded["checkpoint"]["deferred"]
         recorded["checkpoint"] |= {"held": len(deferred), "held_digest": _digest(deferred), "made_by": made_by}
@@ -88,12 +95,20 @@ class CycleMarks:
         for old in self.path.glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
             old.unlink(missing_ok=True)  # one that comes back after a power cut does no harm
 
+    def add(self, done: Cycle, made_by: str, journal: str) -> None:
+        """Write that a sub-cycle is synced, too, after its cycle. Raises Damaged."""
+        mark = self.read(done.cycle)
+        counts = {name: getattr(mark, name) + getattr(done, name) for name in _COUNTS}
+        rejections = [*mark.rejections, *done.rejections][-_KEPT_REJECTIONS:]
+        both = dataclasses.replace(done, **counts, rejections=rejections, planned=mark.planned)
+        self.write(both, made_by, journal)
+
     def read(self, cycle: int) -> CycleMark:
         """Return the mark of `cycle`. Raises Damaged."""
         path = self.path / f"{cycle}.json"
         try:
             recorded = json.loads(path.read_text(encoding="utf-8"))
-            numbers = {name: int(recorded[name]) for name in ("files", "rows", "messages", "bytes")}
+            numbers = {name: int(recorded[name]) for name in (*_COUNTS, "planned")}
             checkpoint, deferred = recorded["checkpoint"], int(recorded["deferred"])
             mark = CycleMark(
                 cycle,

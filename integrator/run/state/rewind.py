@@ -73,6 +73,7 @@ def move_back(state: State, cycle: int) -> list[int]:
         spark_checkpoint.check_metadata()
     except Damaged:
         spark_checkpoint.renew_metadata()
+    state.sub_cycle.unlink(missing_ok=True)  # of a cycle that is no more
     aside.move_back(state.path, state.last_slice())
     shards.renew_generation(state.path)
     durable.remove([state.path / MOVING_BACK])

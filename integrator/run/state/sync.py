@@ -36,6 +36,13 @@ class Cycle:
     rejections: list[Rejections] = field(default_factory=list)
     steps: dict[str, float] = field(default_factory=dict)
     """Seconds of the driver's steps: prepare (what came before Spark's job), send (the job), mark."""
+    planned: int | None = None
+    """The number of the last slice that Spark planned for the cycle; None of a sub-cycle, of which it knows nothing."""
+
+    @classmethod
+    def of_nothing(cls, cycle: int, before: Checkpoint, seconds: float) -> Cycle:
+        """Return a cycle without a slice, after what ended at `before`."""
+        return cls(cycle, 0, 0, 0, 0, None, {}, {}, before, seconds, deferred=before.waiting)
 
     @property
     def rejected(self) -> int:

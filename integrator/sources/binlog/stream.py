@@ -25,7 +25,7 @@ from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.rows_only import RowsOnly
-from integrator.sources.capture.stream import SpoolingStream, SpoolTarget
+from integrator.sources.capture.stream import SEAL_S, SpoolingStream, SpoolTarget
 from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
 
@@ -165,7 +165,7 @@ class Stream(SpoolingStream):
         heard = time.monotonic()
         while not self._capture.ending:
             with self._server.asked():
-                read = packets.read(_WAIT_S)
+                read = packets.read(SEAL_S if self._intake.size else _WAIT_S)
             now = time.monotonic()
             heard = now if read else heard
             if now - heard > _SILENT_S:

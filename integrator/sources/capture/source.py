@@ -46,7 +46,7 @@ class CaptureFeed(Spooled):
         if lost := held.forget(self.spool.path.parent, tables):
             self.receiver.log.warning("changes of tables that are captured no longer are removed", bytes=lost)
 
-    def synced(self, last: int) -> None:
+    def synced(self, last: int, *, ends_cycle: bool = True) -> None:
         """Take note of a synced cycle, whose changes of tables that are set aside are held."""
         self._follow()
         new = [(number, name) for number, name in self._taken if self._held and self._synced < number <= last]
@@ -54,7 +54,7 @@ class CaptureFeed(Spooled):
             for table in self._held:
                 if table.after < number and (segment := self.spool.path / name).exists():
                     held.hold(segment, table.directory(self.spool.path.parent), table.names)
-        super().synced(last)
+        super().synced(last, ends_cycle=ends_cycle)
 
     @property
     def is_between(self) -> bool:

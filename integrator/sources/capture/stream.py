@@ -15,6 +15,8 @@ from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
 
 SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.05
+SEAL_S = 0.005
+"""Between two looks whether a segment can be sealed."""
 _FULL_S, _ROWS_S = 0.2, 1.0
 
 
@@ -65,9 +67,9 @@ class SpoolingStream:
         return self._rows
 
     def seal_where_due(self) -> None:
-        """Seal what is large, or has waited."""
-        size = self._intake.size
-        if size >= SEGMENT_BYTES or (size and time.monotonic() - self._intake.sealed >= SEGMENT_S):
+        """Seal what is large, has waited, or could be sent at once, for nothing else waits."""
+        size, waited = self._intake.size, time.monotonic() - self._intake.sealed
+        if size and (size >= SEGMENT_BYTES or waited >= SEGMENT_S or not self._spool.waiting_bytes):
             self.seal()
 
     def seal(self) -> None:

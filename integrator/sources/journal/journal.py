@@ -41,11 +41,18 @@ class Journal:
         self._path = path
         self._whole: int | None = None
         """Where a last line begins that a crash cut short: no cycle can have its file. Cut off before more is added."""
+        self._size = 0
+        """Bytes of the file that are read or written."""
         self._base = Compacted()
         self._entries = list(self._read(referenced))
         """Those after the compacted ones."""
         self._known = {entry.path: number for number, entry in enumerate(self._entries)}
         self._ends = self._after(self._base.ends, self._entries)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether another journal has added to the file."""
+        return self._path.exists() and self._path.stat().st_size > self._size
 
     @property
     def ends(self) -> Mapping[str, int]:
@@ -152,8 +159,9 @@ class Journal:
 
     def _rewrite(self) -> None:
         header = json.dumps(self._base.header()) + "\n" if self._base.count else ""
-        durable.replace(self._path, header.encode() + lines_of(self._entries))
-        self._whole = None
+        data = header.encode() + lines_of(self._entries)
+        durable.replace(self._path, data)
+        self._whole, self._size = None, len(data)
 
     def begin_with(self, files: list[Slice], number_of: Callable[[str], int]) -> None:
         """Where nothing was taken yet, take the numbered files that are there, though the first is not number 1.
@@ -206,9 +214,11 @@ class Journal:
     def _add(self, new: list[Slice]) -> None:
         if self._whole is not None:
             durable.cut(self._path, self._whole)
+            self._size = self._whole
             self._whole = None
-        ends = self._after(self._ends, new)
-        durable.append(self._path, lines_of(new))
+        ends, lines = self._after(self._ends, new), lines_of(new)
+        durable.append(self._path, lines)
+        self._size += len(lines)
         self._ends = ends
         self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
         self._entries += new
@@ -273,7 +283,7 @@ class Journal:
         has = self._base.count + len(entries)
         if has < referenced:
             raise Damaged(_shorter(self._path, has, referenced))
-        self._whole = len(whole) if len(whole) < len(data) else None
+        self._whole, self._size = len(whole) if len(whole) < len(data) else None, len(data)
         yield from entries
 
 

@@ -20,7 +20,7 @@ class CommittedOffsets(Feed):
         self._beginning, self._properties, self._group = Beginning(journal), properties, group
         self._log = structlog.get_logger()
 
-    def synced(self, last: int) -> None:
+    def synced(self, last: int, *, ends_cycle: bool = True) -> None:  # noqa: ARG002 - of the contract
         """Commit the ends of the ranges up to number `last`. Where that fails, it is logged: progress is not there."""
         ends = self._beginning.ends(last)
         offsets = {(stream.topic, stream.partition): end for text, end in ends.items() for stream in [stream_of(text)]}

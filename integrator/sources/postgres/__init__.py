@@ -6,6 +6,7 @@ identity              whether it is the database that was captured
 slot, publication     what is made at the server
 tables                which tables are captured, and which are not any more
 snapshot              the rows that tables have at a place of the log
-stream, answers       the connection to the slot: what is read, made durable, and confirmed
+replication           the slot's stream, in blocks of messages
+stream, answers       what of it is made durable, and confirmed
 source                the database as a source
 """

@@ -21,7 +21,7 @@ from integrator.sources.capture.frames import standing_in
 from integrator.sources.capture.intake import OWN_PREFIX
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.rows_only import RowsOnly
-from integrator.sources.capture.stream import SpoolingStream, SpoolTarget
+from integrator.sources.capture.stream import SEAL_S, SpoolingStream, SpoolTarget
 from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
@@ -195,7 +195,7 @@ class Stream(SpoolingStream):
                     return
                 if self._until_now and not self._intake.is_held:
                     answers.ask()
-                replication.wait(_WAIT_S)
+                replication.wait(SEAL_S if self._intake.size else _WAIT_S)
             elif not self._until_now and self._spool.waiting_bytes > self._spool_bytes:
                 self._wait_for_room()
             answers.alive(reads=True)

@@ -1,0 +1,89 @@
+"""Sub-cycles: what comes after a cycle is sent at once, for some seconds, without a Spark job for each of them.
+
+A micro-batch of Spark takes a tenth of a second, however little it has. So a cycle goes on when it is synced: slices
+that have come are put into the journal, and their numbers and the moment into the state, both durable before a message
+is sent (I2); they are sent by this process, and the cycle's mark says so when all is acknowledged (I1). A sub-cycle
+that was broken off is sent again first, with the same slices and the same moment. Spark plans these slices for its
+next cycle, in which they are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+import pyarrow as pa
+
+from integrator import durable
+from integrator.durable import Damaged
+from integrator.run.state.directory import State
+from integrator.sources.contract import Feed
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import SliceListing
+from integrator.sources.stream import ONE_TASK_BYTES, own_rows
+
+_WAIT_S = 0.05
+"""Between two looks whether the end is asked for."""
+
+
+@dataclass(frozen=True)
+class SubCycle:
+    """Slices that are sent together: rows of TASK_SLICES, the number of the last one, and when it was begun."""
+
+    rows: pa.RecordBatch
+    end: int
+    moment: datetime
+
+
+class SubCycles:
+    """Finds the sub-cycles of a channel's cycles. Nothing else adds to the journal while a cycle is under way."""
+
+    def __init__(
+        self, state: State, listing: SliceListing, feed: Feed, seconds: float, ending: Callable[[], bool]
+    ) -> None:
+        """seconds: how long a cycle goes on. ending: whether the end is asked for."""
+        self._state, self._listing, self._feed = state, listing, feed
+        self._seconds, self._ending = seconds, ending
+
+    def left(self, synced: int) -> SubCycle | None:
+        """Return the sub-cycle that was begun after slice number `synced`, and not synced. Raises Damaged."""
+        path = self._state.sub_cycle
+        if not path.exists():
+            return None
+        try:
+            begun = json.loads(path.read_text())
+            after, end, moment = int(begun["after"]), int(begun["end"]), datetime.fromisoformat(begun["moment"])
+        except (ValueError, LookupError, TypeError) as error:
+            raise Damaged(f"{path}: is no sub-cycle that was begun: {error!r}") from error
+        return self._of(Journal(self._state.journal, end), after, end, moment) if after == synced else None
+
+    def each(self, synced: Callable[[], int]) -> Iterator[SubCycle]:
+        """Yield sub-cycles until the time is over, until the end is asked for, or until a Spark job is better.
+
+        synced: returns the number of the last slice that is sent. Raises EnvironmentFault.
+        """
+        until = time.monotonic() + self._seconds
+        journal = Journal(self._state.journal) if self._seconds else None
+        while journal is not None and time.monotonic() < until and not self._ending():
+            waiting = self._feed.waiting()
+            if sum(one.size for one in waiting) > ONE_TASK_BYTES:
+                return
+            journal.take([*waiting], self._listing.number_of)
+            if synced() == len(journal):
+                self._feed.wait(_WAIT_S)
+                continue
+            yield self._begun(journal, synced())
+
+    def _begun(self, journal: Journal, synced: int) -> SubCycle:
+        """Begin a sub-cycle: what it has is durable."""
+        paths = [one.path for _, one in journal.between(synced, len(journal))]
+        end, moment = synced + self._listing.together(paths), datetime.now(timezone.utc)
+        begun = {"after": synced, "end": end, "moment": moment.isoformat()}
+        durable.replace(self._state.sub_cycle, json.dumps(begun).encode())
+        return self._of(journal, synced, end, moment)
+
+    def _of(self, journal: Journal, after: int, end: int, moment: datetime) -> SubCycle:
+        return SubCycle(own_rows(journal.between(after, end), self._listing.stream_of), end, moment)

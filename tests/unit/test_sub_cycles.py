@@ -1,0 +1,157 @@
+"""Sub-cycles: what they are made of is durable before it is sent, and their cycle's mark has them."""
+
+import json
+from datetime import datetime, timezone
+
+import pytest
+
+from integrator.contracts.fragments import Checkpoint
+from integrator.durable import Damaged
+from integrator.run.state import consistency
+from integrator.run.state.sync import Cycle
+from integrator.run.sub_cycles import SubCycles
+from integrator.sources import stream
+from integrator.sources.contract import Feed
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import ALL, Slice
+from integrator.sources.spool import LINES, Segments, Spool, segments
+from tests.parts import states
+
+CYCLES = 4
+LAST = CYCLES * states.FILES
+
+
+class Fed(Feed):
+    """Has slices that wait."""
+
+    def __init__(self, *slices):
+        self.slices, self.waited = list(slices), 0
+
+    def waiting(self):
+        return self.slices
+
+    def wait(self, seconds):
+        self.waited += 1
+
+
+def of(number, size=100):
+    return Slice(f"/spool/{number:012d}.a.{number}.jsonl", size, 1)
+
+
+@pytest.fixture
+def state(tmp_path):
+    made = states.of_cycles(tmp_path / "state", CYCLES)
+    consistency.check(made)
+    return made
+
+
+def sub_cycles(state, feed, ending=lambda: False, seconds=60.0):
+    listing = Segments(str(state.path / "spool"), LINES.pattern, (), "name")
+    return SubCycles(state, _Unnumbered(listing), feed, seconds, ending)
+
+
+class _Unnumbered:
+    """The listing of a spool, whose first segments have other numbers than the journal's files."""
+
+    number_of = None
+
+    def __init__(self, listing):
+        self.stream_of, self.together = listing.stream_of, listing.together
+
+
+def test_i2_slices_and_moment_are_durable_before_they_are_sent(state):
+    feed, synced = Fed(of(1), of(2)), [LAST]
+    found = sub_cycles(state, feed, lambda: feed.waited > 0)
+    for one in found.each(lambda: synced[0]):
+        again = Journal(state.journal, one.end)
+        assert [entry.path for _, entry in again.between(LAST, one.end)] == [of(1).path, of(2).path]
+        assert one.rows["ordinal"].to_pylist() == [LAST + 1, LAST + 2]
+        assert one.rows["group"].to_pylist() == [LAST + 1, LAST + 1]
+        left = found.left(LAST)
+        assert (left.rows, left.end, left.moment) == (one.rows, one.end, one.moment)
+        synced[0] = one.end
+    assert synced == [LAST + 2]
+    assert found.left(synced[0]) is None  # it is synced
+
+
+def test_what_waits_long_is_for_a_spark_job(state):
+    found = sub_cycles(state, Fed(of(1, stream.ONE_TASK_BYTES), of(2)))
+    assert list(found.each(lambda: LAST)) == []
+    assert len(Journal(state.journal)) == LAST
+
+
+def test_without_seconds_there_are_none(state):
+    assert list(sub_cycles(state, Fed(of(1)), seconds=0).each(lambda: LAST)) == []
+
+
+def test_a_damaged_record_is_refused(state):
+    state.sub_cycle.write_text('{"after": 8')
+    with pytest.raises(Damaged, match=r"sub_cycle\.json: is no sub-cycle that was begun"):
+        sub_cycles(state, Fed()).left(LAST)
+
+
+def test_a_mark_has_its_sub_cycles_and_belongs_to_sparks_checkpoint(state):
+    Journal(state.journal).take([of(1), of(2)])
+    before = state.marks.read(CYCLES - 1)
+    for number in (1, 2):
+        done = Cycle(CYCLES - 1, 1, 10, 11, 12, None, {}, {}, Checkpoint(LAST + number), deferred=0)
+        state.mark_more(done, "recipe")
+    mark = state.last_mark()
+    assert (mark.planned, mark.last_slice, mark.begins_after) == (LAST, LAST + 2, before.begins_after)
+    assert (mark.files, mark.rows, mark.messages) == (before.files + 2, before.rows + 20, before.messages + 22)
+    assert len(consistency.check(state)) == LAST + 2
+    assert state.last_slice() == LAST + 2
+    consistency.check_whole(state, CYCLES - 1)
+
+
+def test_slices_that_spark_plans_again_are_not_compacted(state):
+    """It plans those of sub-cycles in the next cycle."""
+    Journal(state.journal).take([of(1)])
+    first, *_ = state.marks.cycles()
+    state.marks.add(
+        Cycle(first, 1, 1, 1, 1, None, {}, {}, Checkpoint(states.FILES + 1)), "recipe", state.digest(states.FILES + 1)
+    )
+    assert state.compactable() == states.FILES
+
+
+def test_sparks_process_sees_what_sub_cycles_add_to_the_journal(state):
+    reader = stream._Reader(
+        _Listing(), {"journal": str(state.journal), "bytes": "0", "one_task_bytes": "1", "shuffling_cores": "4"}
+    )
+    start = {"slices": LAST}
+    assert reader.latestOffset(start, reader.getDefaultReadLimit()) == start
+    Journal(state.journal).take([of(1)])
+    assert reader.latestOffset(start, reader.getDefaultReadLimit()) == {"slices": LAST + 1}
+
+
+class _Listing:
+    number_of = None
+    together = staticmethod(len)
+
+    def modified(self):
+        return None
+
+    def slices(self, _ends=(), _limit=ALL):
+        return []
+
+
+def test_a_spool_says_which_segments_wait(tmp_path):
+    spool = Spool(tmp_path / "spool")
+    writer = spool.writer("a")
+    for _ in range(3):
+        writer.write(b"{}\n")
+        writer.seal()
+    assert spool.waiting() == segments(str(tmp_path / "spool")).slices()
+    first, *others = spool.waiting()
+    spool.synced([first.path.rpartition("/")[2]])
+    assert spool.waiting() == others
+    assert spool.waiting_bytes == sum(one.size for one in others)
+    spool.close()
+    assert Spool(tmp_path / "spool").waiting() == [first, *others]
+
+
+def test_a_record_has_its_moment(state):
+    moment = datetime(2026, 1, 2, 3, 4, 5, 678, timezone.utc)
+    Journal(state.journal).take([of(1)])
+    state.sub_cycle.write_text(json.dumps({"after": LAST, "end": LAST + 1, "moment": moment.isoformat()}))
+    assert sub_cycles(state, Fed()).left(LAST).moment == moment
