@@ -69,7 +69,7 @@ class SubCycles:
         journal = Journal(self._state.journal) if self._seconds else None
         while journal is not None and time.monotonic() < until and not self._ending():
             waiting = self._feed.waiting()
-            if sum(one.size for one in waiting) > ONE_TASK_BYTES:
+            if waiting is None or sum(one.size for one in waiting) > ONE_TASK_BYTES:
                 return
             journal.take([*waiting], self._listing.number_of)
             if synced() == len(journal):

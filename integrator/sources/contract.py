@@ -140,9 +140,9 @@ class Feed:
         ends_cycle: False for a sub-cycle, whose end cannot be gone back to.
         """
 
-    def waiting(self) -> Sequence[Slice]:
-        """Return slices that are in no synced cycle, in order, without a listing; none where that is not known."""
-        return ()
+    def waiting(self) -> Sequence[Slice] | None:
+        """Return slices that are in no synced cycle, in order, without a listing; None: they must be listed."""
+        return None
 
     def wait(self, seconds: float) -> None:
         """Wait until there are more slices that wait, or so many seconds are over."""

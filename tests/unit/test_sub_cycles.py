@@ -80,6 +80,11 @@ def test_what_waits_long_is_for_a_spark_job(state):
     assert len(Journal(state.journal)) == LAST
 
 
+def test_what_must_be_listed_is_for_a_spark_job(state):
+    """Files and topics: their cycles follow one another at once."""
+    assert list(sub_cycles(state, Feed()).each(lambda: LAST)) == []
+
+
 def test_without_seconds_there_are_none(state):
     assert list(sub_cycles(state, Fed(of(1)), seconds=0).each(lambda: LAST)) == []
 
