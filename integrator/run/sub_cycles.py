@@ -47,6 +47,7 @@ class SubCycles:
         """seconds: how long a cycle goes on. ending: whether the end is asked for."""
         self._state, self._listing, self._feed = state, listing, feed
         self._seconds, self._ending = seconds, ending
+        self._journal: Journal | None = None
 
     def left(self, synced: int) -> SubCycle | None:
         """Return the sub-cycle that was begun after slice number `synced`, and not synced. Raises Damaged."""
@@ -66,8 +67,13 @@ class SubCycles:
         synced: returns the number of the last slice that is sent. Raises EnvironmentFault.
         """
         until = time.monotonic() + self._seconds
-        journal = Journal(self._state.journal) if self._seconds else None
-        while journal is not None and time.monotonic() < until and not self._ending():
+        if not self._seconds or self._feed.waiting() is None:
+            return
+        if self._journal is None:
+            self._journal = Journal(self._state.journal)
+        journal = self._journal
+        journal.follow()
+        while time.monotonic() < until and not self._ending():
             waiting = self._feed.waiting()
             if waiting is None or sum(one.size for one in waiting) > ONE_TASK_BYTES:
                 return

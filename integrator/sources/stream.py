@@ -125,10 +125,10 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @property
     def _journal(self) -> Journal:
-        # opened where it is used: the reader itself also goes to executors, which must not touch the journal; and again
-        # when sub-cycles have added to it, between two calls
-        if self._opened is None or self._opened.is_behind:
+        # opened where it is used: the reader itself also goes to executors, which must not touch the journal
+        if self._opened is None:
             self._opened = Journal(self._journal_path)
+        self._opened.follow()  # what sub-cycles have added, between two calls
         return self._opened
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's

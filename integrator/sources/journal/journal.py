@@ -42,17 +42,31 @@ class Journal:
         self._whole: int | None = None
         """Where a last line begins that a crash cut short: no cycle can have its file. Cut off before more is added."""
         self._size = 0
-        """Bytes of the file that are read or written."""
+        """Bytes of the whole lines that were read or written."""
         self._base = Compacted()
         self._entries = list(self._read(referenced))
         """Those after the compacted ones."""
         self._known = {entry.path: number for number, entry in enumerate(self._entries)}
         self._ends = self._after(self._base.ends, self._entries)
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether another journal has added to the file."""
-        return self._path.exists() and self._path.stat().st_size > self._size
+    def follow(self) -> None:
+        """Read on what another process, or thread, has added to the file; nothing adds to it now. Raises Damaged."""
+        if not self._path.exists() or self._path.stat().st_size <= self._size:
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._size)
+            data = file.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        first = len(self._entries) + 1 + bool(self._base.count)
+        new = [entry_of(self._path, number, line) for number, line in enumerate(whole.split(b"\n")[:-1], first)]
+        self._size += len(whole)
+        self._whole = self._size if len(whole) < len(data) else None
+        self._know(new)
+
+    def _know(self, new: list[Slice]) -> None:
+        self._ends = self._after(self._ends, new)
+        self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
+        self._entries += new
 
     @property
     def ends(self) -> Mapping[str, int]:
@@ -216,12 +230,11 @@ class Journal:
             durable.cut(self._path, self._whole)
             self._size = self._whole
             self._whole = None
-        ends, lines = self._after(self._ends, new), lines_of(new)
+        self._after(self._ends, new)
+        lines = lines_of(new)
         durable.append(self._path, lines)
         self._size += len(lines)
-        self._ends = ends
-        self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
-        self._entries += new
+        self._know(new)
 
     def untaken(self, files: list[Slice], number_of: Callable[[str], int] | None = None) -> list[Slice]:
         """Return those files that were not taken yet. number_of: as of `take`."""
@@ -283,7 +296,7 @@ class Journal:
         has = self._base.count + len(entries)
         if has < referenced:
             raise Damaged(_shorter(self._path, has, referenced))
-        self._whole, self._size = len(whole) if len(whole) < len(data) else None, len(data)
+        self._whole, self._size = len(whole) if len(whole) < len(data) else None, len(whole)
         yield from entries
 
 
