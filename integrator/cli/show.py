@@ -94,7 +94,9 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
         operations = ", ".join(map(str, table.operations))
         say(f"\ntable {table.table.name} → topic {table.topic}", style="bold")
         say(f"style {table.style}: operations {operations} are sent")
-        hashed = f"; {{hvr_key_hash}} is of {', '.join(table.distribution_key)}"
+        of_messages = [*table.message_key.expression, *(part for _, of_header in table.headers for part in of_header)]
+        is_hashed = any(isinstance(part, Op) and part.name == "hvr_key_hash" for part in of_messages)
+        hashed = f"; {{hvr_key_hash}} is of {', '.join(table.distribution_key)}" if is_hashed else ""
         say(f"key: {', '.join(table.key)}{hashed}")
         for line in captured(table.capture):
             say(f"captured: {line}")

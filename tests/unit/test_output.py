@@ -88,6 +88,20 @@ def test_nothing_is_cut_or_wrapped_in_a_pipe(command, channel, tmp_path, monkeyp
     assert "\x1b" not in out
 
 
+HASHED = [
+    ("MessageKey: '{id}-{hvr_key_hash}'", True),
+    ("MessageHeaders: 'hash={hvr_key_hash}', MessageKeySerializer: JSON_ROW", True),
+    ("MessageKeySerializer: JSON_ROW", False),
+]
+
+
+@pytest.mark.parametrize(("action", "is_hashed"), HASHED)
+def test_what_the_hash_is_of_is_said_where_messages_have_it(action, is_hashed, channel, monkeypatch, capsys):
+    channel.write_text(f"{channel.read_text().rstrip()}\n  - {{action: Integrate, {action}}}\n")
+    assert run(monkeypatch, "plan", "--channel", channel) == 0
+    assert ("{hvr_key_hash} is of" in capsys.readouterr().out) == is_hashed
+
+
 def test_a_cell_goes_on_in_further_lines_on_a_narrow_terminal(channel):
     code, written = on_terminal([sys.executable, "run.py", "plan", "--channel", str(channel)])
     cells = [line.split("│")[1].strip() for line in plain(written) if line.startswith("│")]
