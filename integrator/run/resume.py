@@ -103,8 +103,8 @@ def resume_tables(state: State, channel: str, tables: Sequence[str]) -> str:
     """
     there = aside.read(state.path)
     if others := [name for name in tables if name not in there]:
-        known = ", ".join(there) or "none is"
-        raise EnvironmentFault(f"channel {channel}: not set aside: {', '.join(others)}; set aside are: {known}")
+        known = f"set aside: {', '.join(there)}" if there else "no table is"
+        raise EnvironmentFault(f"channel {channel}: not set aside: {', '.join(others)}; {known}")
     names = ", ".join(tables)
     if (holder := state.holder()) is None:
         return (

@@ -123,7 +123,7 @@ def test_a_table_is_resumed_in_a_process_that_runs(tables, database, broker, avr
         state = State(str(path.parent / "state" / name))
         until(lambda: "t" in aside.read(state.path), lambda: "\n".join(daemon.lines[-5:]), 60)
         until(lambda: rows(broker, registry_server, f"{name}.u") == {1: "a", 2: "b"}, "the other table", 60)
-        with pytest.raises(EnvironmentFault, match="not set aside: u; set aside are: t"):
+        with pytest.raises(EnvironmentFault, match="not set aside: u; set aside: t"):
             resume_tables(state, name, ["u"])
         registry_server.client.set_compatibility(f"{name}.t-value", "NONE")
         assert "tries again: t" in resume_tables(state, name, ["t"])
