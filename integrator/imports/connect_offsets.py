@@ -17,8 +17,9 @@ _JAVA = b"\xac\xed"
 """How serialised objects begin
 (https://docs.oracle.com/en/java/javase/21/docs/specs/serialization/protocol.html)."""
 _FORMS = (
-    "give what the worker answers to GET /connectors/NAME/offsets, or records of its topic of offsets: "
-    "kafka-console-consumer --topic connect-offsets --from-beginning --property print.key=true"
+    "give what the worker answers to GET /connectors/NAME/offsets, "
+    '{"offsets": [{"partition": {"server": TOPIC.PREFIX}, "offset": {"lsn": 123, …}}]}, or records of its topic of '
+    "offsets: kafka-console-consumer --topic connect-offsets --from-beginning --property print.key=true"
 )
 _AGAIN = "wait until it has ended, stop the connector, and take its offsets again"
 
@@ -39,11 +40,14 @@ def position(file: Path, prefix: str) -> str:
         raise ConfigurationError(f"{file}: the connector has not ended its snapshot: {_AGAIN}")
     if any(one is not None for name, one in offset.items() if name.startswith("incremental_snapshot_")):
         raise ConfigurationError(f"{file}: the connector has not ended an incremental snapshot: {_AGAIN}")
-    if "file" in offset and "pos" in offset:
-        return f"{offset['file']}:{offset['pos']}"
-    lsn = offset.get("lsn_commit") or offset.get("lsn")
+    name, place, lsn = offset.get("file"), offset.get("pos"), offset.get("lsn_commit") or offset.get("lsn")
+    if isinstance(name, str) and isinstance(place, int):
+        return f"{name}:{place}"
     if not isinstance(lsn, int):
-        raise ConfigurationError(f"{file}: the offset has neither lsn nor file and pos: {json.dumps(offset)[:200]}")
+        raise ConfigurationError(
+            f"{file}: the offset is {json.dumps(offset)[:200]}; accepted are lsn, or lsn_commit, a number, and file, a "
+            "text, with pos, a number: give it as the connector wrote it"
+        )
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
 
 
@@ -68,11 +72,20 @@ def _offsets(file: Path) -> Iterator[tuple[Any, dict[str, Any] | None]]:
         text = data.decode()
         if text.lstrip().startswith("{"):
             for one in json.loads(text)["offsets"]:
-                yield one["partition"], one["offset"]
+                yield one["partition"], _object(one["offset"])
             return
         for line in filter(str.strip, text.splitlines()):
             key, _, value = line.partition("\t")
             [_, partition] = json.loads(key)
-            yield partition, json.loads(value or "null")
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ConfigurationError(f"{file}: has no offsets that can be read ({error!r}): {_FORMS}") from None
+            yield partition, _object(json.loads(value or "null"))
+    except OSError as error:
+        raise ConfigurationError(f"{file}: cannot be read: {error.strerror}") from None
+    except (ValueError, LookupError, TypeError):
+        raise ConfigurationError(f"{file}: is none of the forms that offsets are read in: {_FORMS}") from None
+
+
+def _object(offset: Any) -> dict[str, Any] | None:
+    """Return an offset, or None for one that was removed. Raises TypeError where it is neither."""
+    if offset is not None and not isinstance(offset, dict):
+        raise TypeError
+    return offset

@@ -171,7 +171,10 @@ REFUSED = [
     ({}, {"snapshot": True, "last_snapshot_record": False, "lsn": 1}, "the connector has not ended its snapshot"),
     ({}, LSN | {"incremental_snapshot_collections": "[]"}, "the connector has not ended an incremental snapshot"),
     ({}, PLACE, "is the offset of a connector for another database: binlog.000001:3509"),
-    ({}, {"ts_usec": 1}, "the offset has neither lsn nor file and pos"),
+    ({}, {"ts_usec": 1}, "accepted are lsn, or lsn_commit, a number, and file, a text, with pos, a number"),
+    ({}, {"lsn": "x"}, 'the offset is {"lsn": "x"}; accepted are lsn, or lsn_commit, a number'),
+    (MYSQL, {"file": "binlog.000001", "pos": "x"}, "with pos, a number: give it as the connector wrote it"),
+    ({}, "x", "is none of the forms that offsets are read in: give what the worker answers"),
     ({"topic.prefix": "other"}, LSN, "has no offset with topic.prefix other: give what the worker answers to GET"),
     ({"connector.class": "x.SqlServerConnector"}, LSN, "--offsets is for connectors for PostgreSQL, MySQL and MariaDB"),
 ]  # fmt: skip
@@ -186,7 +189,7 @@ def test_offsets_that_cannot_be_continued_at_are_refused(more, offset, wanted, r
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
-    [(b"\xac\xed\x00\x05sr", "a serialised map of Java, which is not read: ask that worker"), ("[1]\t2\n", "has no offsets that can be read"), ("{}", "has no offsets that can be read")],
+    [(b"\xac\xed\x00\x05sr", "a serialised map of Java, which is not read: ask that worker"), ("[1]\t2\n", "is none of the forms"), ("{}", "is none of the forms"), ('{"lsn": "x"}', '{"offsets": [{"partition": {"server": TOPIC.PREFIX}, "offset": {"lsn": 123, …}}]}')],
 )  # fmt: skip
 def test_files_of_other_forms_are_refused(text, wanted, run):
     _, printed, code = run(POSTGRES, text=text)
