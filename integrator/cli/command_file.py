@@ -7,7 +7,9 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
+from integrator import durable
 from integrator.cli.direct import Direct
 from integrator.cli.first_channel import word
 from integrator.errors import ConfigurationError
@@ -87,6 +89,20 @@ def _meaning(line: str) -> str:
 def with_state(direct: Direct, state: Path, to: Path) -> Direct:
     """Return the channel for a file of its own, `to`, with the directory of the command's state: it continues there."""
     place = os.path.relpath(state.absolute() / "state", to.absolute().parent)
-    line = "# Progress: the directory of the command run, so that this channel continues where it was.\n"
-    head = f"channel: {direct.name}\n"
-    return replace(direct, text=direct.text.replace(head, f"{head}{line}state: {word(place)}\n", 1))
+    line = f"state: {word(place)}\n"
+    text = re.sub(r"^state: .*\n", lambda _: line, direct.text, count=1, flags=re.MULTILINE)
+    if text == direct.text:
+        why = "# Progress: the directory of the command run, so that this channel continues where it was.\n"
+        head = f"channel: {direct.name}\n"
+        text = text.replace(head, f"{head}{why}{line}", 1)
+    return replace(direct, text=text)
+
+
+def password_file(channel: Path) -> Path:
+    """Return the file beside a channel that has the password of its database's address."""
+    return channel.with_suffix(".password")
+
+
+def write_password(password: str, channel: Path) -> None:
+    """Write a password as addresses have it, with odd letters as %40, for our user alone."""
+    durable.replace(password_file(channel), f"{quote(password, safe='')}\n".encode())

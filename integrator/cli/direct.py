@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 from integrator.channel.databases import DatabaseLocation, address_problem
 from integrator.channel.patterns import NAME
 from integrator.cli.first_channel import dialect_of, name_of, word
-from integrator.cli.templates import FILES, FIRST, KEYS
+from integrator.cli.templates import FILES, FIRST, KEYS, NO_ACCESS, PRODUCTION, Template
 from integrator.errors import ConfigurationError
 from integrator.names.numbers import counted
 from integrator.plan import Plan
@@ -42,10 +42,10 @@ _MISSING = """\
   # did not change. Such columns are null, and named here.
   - {action: ColumnProperties, Name: missing, Datatype: text, Extra: true, IntegrateExpression: "{hvr_missing}"}
 """
-_OTHERS_GO_ON = """\
-# A table that cannot be sent does not stop the others: it is tried again at each start.
-errors: {tables: set_aside}
-"""
+_GOES_ON = "# A table that cannot be sent does not stop the others: it is tried again at each start.\n"
+_OTHERS_GO_ON = _GOES_ON + "errors: {tables: set_aside}\n"
+_OTHERS_GO_ON_TOO = f"  {_GOES_ON}  tables: set_aside\n"
+"""The same, among other lines of `errors`."""
 _UNDERSCORES = "    # Characters of names that Kafka does not take are underscores.\n    Topic_Names: UNDERSCORES\n"
 _OTHER = re.compile(r"[^a-zA-Z0-9._-]")
 _TOMBSTONES = ", OnDeleteSendTombstone: true"
@@ -58,7 +58,8 @@ class Asked:
     source: a database's address, or a directory of change files, whose tables `definitions` defines. tables: patterns.
     topic: with substitutions; None for the default. snapshot: as of the location; None for the default. exclude,
     text_columns, on_rewrite, values_without_form: as of the location; patterns may have commas between. missing_values:
-    null or refuse, of formats that have a value for each column.
+    null or refuse, of formats that have a value for each column. template: of the channel's text.
+    password_file: what the channel has in the place of a password in `source`; None where the environment has it.
     """
 
     source: str
@@ -75,6 +76,8 @@ class Asked:
     on_rewrite: str = "read_again"
     values_without_form: str = "null"
     missing_values: str = "null"
+    template: Template = Template.FIRST
+    password_file: str | None = None
 
 
 def has_tombstones(deletes: str) -> bool:
@@ -106,7 +109,12 @@ def channel_of(asked: Asked) -> Direct:
     address, password = _without_password(asked.source)
     class_ = _CLASSES[urlsplit(address).scheme]
     name = _name(address)
-    source = f"  src:\n    class: {class_}\n    address: {word(address)}\n"
+    place = address
+    if password is not None and asked.password_file is not None:
+        user, _, host = urlsplit(address).netloc.rpartition("@")
+        netloc = f"{user}:${{file:{asked.password_file}}}@{host}"
+        place = urlunsplit(urlsplit(address)._replace(netloc=netloc))
+    source = f"  src:\n    class: {class_}\n    address: {word(place)}\n"
     for key in ("tables", "exclude", "text_columns"):
         if patterns := [one.strip() for given in getattr(asked, key) for one in given.split(",")]:
             source += f"    {key}: [{', '.join(map(word, patterns))}]\n"
@@ -115,8 +123,7 @@ def channel_of(asked: Asked) -> Direct:
         source += f"    snapshot: {word(asked.snapshot)}\n"
     database = "" if class_ in SCHEMES else f"{_OTHER.sub('_', _database(address))}."
     topic = database + "{hvr_schema}.{hvr_tbl_base_name}"
-    others = "" if asked.snapshot == "never" else _OTHERS_GO_ON
-    return Direct(name, _text(asked, name, source, topic, others), password, PASSWORD_VARIABLES[class_])
+    return Direct(name, _text(asked, name, source, topic), password, PASSWORD_VARIABLES[class_])
 
 
 def _of_directory(asked: Asked) -> Direct:
@@ -160,23 +167,28 @@ def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") ->
     if asked.missing_values not in ("null", "refuse"):
         raise ConfigurationError(f"--missing-values {asked.missing_values!r} is none of null, refuse")
     has_all = format_ in _HAVE_ALL and asked.missing_values == "null"
-    return FIRST.format(
+    is_first = asked.template is Template.FIRST
+    goes_on = asked.definitions is None and asked.snapshot != "never"
+    return (FIRST if is_first else PRODUCTION).format(
         name=name,
         source=source,
         brokers=f"[{', '.join(word(one.strip()) for one in asked.brokers.split(','))}]",
         access=access
         + (line if at_location else "")
         + (_NULL if has_all else "")
-        + (_UNDERSCORES if asked.definitions is None else ""),
+        + (_UNDERSCORES if asked.definitions is None else "")
+        + ("" if is_first else NO_ACCESS),
         topic=asked.topic or topic,
-        tables=tables,
+        tables=tables + (_OTHERS_GO_ON if is_first and goes_on else ""),
+        state="state",
+        errors=_OTHERS_GO_ON_TOO if goes_on else "",
         keys=KEYS.format(serializer=serializer, more=_TOMBSTONES if asked.tombstones else ""),
         actions=("" if at_location else line) + (_MISSING if has_all else ""),
     )
 
 
 def _without_password(source: str) -> tuple[str, str | None]:
-    """Return an address without its password, and this: it is written to no file."""
+    """Return an address without its password, and this: it is not written into the channel."""
     if problem := address_problem(source):
         raise ConfigurationError(f"--from: {problem}")
     parts = urlsplit(source)

@@ -143,6 +143,8 @@ def _text(options: Options, dialect: str, found: Definition) -> str:
         tables=made,
         keys=KEYS.format(serializer=options.source.serializer, more=""),
         actions=options.source.actions,
+        state="state",
+        errors="",
     )
 
 

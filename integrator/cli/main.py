@@ -24,6 +24,7 @@ from integrator.cli import imports as importing
 from integrator.cli import init as initial
 from integrator.cli.local import local_timezone
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
+from integrator.cli.templates import Template
 from integrator.errors import ConfigurationError, IntegratorError, as_integrator_error, command
 from integrator.names.numbers import counted
 
@@ -243,8 +244,15 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         typer.Option(help="The rows that tables have: initial (default), before their changes; never; or only."),
     ] = None,
     write_channel: Annotated[
-        Path | None, typer.Option("--write-channel", help="Write the channel that this stands for to a file, and end.")
+        Path | None,
+        typer.Option(
+            "--write-channel",
+            help="Write the channel that this stands for to a file, and the address's password to one beside it; end.",
+        ),
     ] = None,
+    template: Annotated[
+        Template, typer.Option(help="first: a minimal channel; production: for three brokers, where nobody looks on.")
+    ] = Template.FIRST,
     state: Annotated[Path, typer.Option(help="Where progress is kept, and the channel.")] = Path("integrator-state"),
     change: Annotated[
         bool,
@@ -270,6 +278,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         on_rewrite,
         values_without_form,
         missing_values,
+        template,
+        command_file.password_file(write_channel).name if write_channel else None,
     )
     made = direct.channel_of(asked)
     if made.password is not None:
@@ -283,8 +293,10 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if noted := command_file.written(made, file, change=change):
         typer.echo(f"note: {noted}", err=True)
     if write_channel is not None:
-        hint = f"; give its password as {made.variable}" if made.password is not None else ""
-        typer.echo(f"{file}: channel {made.name}{hint}\nNext: integrator check --channel {file} --connect")
+        if made.password is not None:
+            command_file.write_password(made.password, file)
+        beside = f", its password in {command_file.password_file(file)}" if made.password is not None else ""
+        typer.echo(f"{file}: channel {made.name}{beside}\nNext: integrator check --channel {file} --connect")
         return
     with _logged(context.obj):
         plan = plan_of(context, str(file), None, None)

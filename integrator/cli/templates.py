@@ -65,14 +65,18 @@ NO_ACCESS = """\
     # Kafka_Tls: true
     # Kafka_Authentication_Method: SCRAM-SHA-512
     # Stream_User: integrator
-    # Stream_Password: ${KAFKA_PASSWORD}
+    # Stream_Password: ${file:kafka.password}
 """
 """Of a Kafka location in production, where nothing is known of its access."""
 PRODUCTION = """\
 # What is sent where. Every word is in docs/reference.md; docs/howto/production.md has how it is run.
 channel: {name}
-# Progress, on a disk that is kept and backed up. One process has it at a time.
-state: state
+# Progress, on a disk that is kept. One process has it at a time.
+state: {state}
+# A process that was cut off sends nothing late.
+delivery: exactly_once
+# Where the status page and the metrics are. Another channel on the machine has another port.
+monitor: {{listen: "127.0.0.1:8472"}}
 locations:
 {source}  kaf:
     class: kafka
@@ -88,7 +92,7 @@ errors:
   log.enable: true
   # More than so many of so many lines are no accident: the channel stops.
   threshold: {{failed: 1000, of: 10000}}
-# A broker that is away does not end the process, however long.
+{errors}# A broker that is away does not end the process, however long.
 restart: {{timeout_seconds: -1}}
 {tables}actions:
   # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update, 3 the row before
@@ -97,4 +101,5 @@ restart: {{timeout_seconds: -1}}
   - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
      IntegrateExpression: "{{hvr_integ_seq}}"}}
 {keys}{actions}"""
-"""As the first channel's text, it is given name, source, brokers, access, topic, tables, keys and actions."""
+"""As the first channel's text, it is given name, source, brokers, access, topic, tables, keys and actions; and the
+directory of progress, and more lines of `errors`."""

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 
 import kubernetes_validate
 import pytest
@@ -11,7 +12,7 @@ import yaml
 from integrator.channel import load
 from integrator.decode.dialects import CHOSEN
 from tests.conftest import ROOT
-from tests.parts import helm
+from tests.parts import helm, pages
 
 CHART = ROOT / "ops" / "helm" / "integrator"
 EXAMPLES = sorted((CHART / "ci").glob("*-values.yaml"))
@@ -49,7 +50,8 @@ def test_the_manifests_of_an_example_are_kubernetes_and_its_channel_is_one(run, 
     assert done.returncode == 0, done.stderr
     assert sorted(manifests) == ["ConfigMap", "NetworkPolicy", "Service", "StatefulSet"]
     for manifest in manifests.values():
-        kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
+        for version in ("1.29", KUBERNETES):
+            kubernetes_validate.validate(manifest, version, strict=True)
     monkeypatch.setenv("PASSWORD", "secret")
     (tmp_path / "channel.yaml").write_text(manifests["ConfigMap"]["data"]["channel.yaml"])
     loaded = load.load(str(tmp_path / "channel.yaml"), load.RunOptions(), CHOSEN)  # a plan would ask the database
@@ -76,9 +78,53 @@ def test_one_process_that_may_write_its_volumes_alone(run):
     assert initial["command"] == ["cp", "-R", f"{kept}/.", container["env"][0]["value"]]
     assert f"--uid {pod['securityContext']['runAsUser']} " in (ROOT / "Dockerfile").read_text()
     for one in (container, initial):
-        assert one["securityContext"]["readOnlyRootFilesystem"]
+        context = one["securityContext"]
+        assert (context["readOnlyRootFilesystem"], context["allowPrivilegeEscalation"]) == (True, False)
+        assert (context["capabilities"], one["image"]) == ({"drop": ["ALL"]}, container["image"])
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert (pod["automountServiceAccountToken"], pod["enableServiceLinks"]) == (False, False)
+    written = {one["name"] for one in container["volumeMounts"] if not one.get("readOnly")}
+    assert written == {one["name"] for one in pod["volumes"] if "emptyDir" in one} | {"state"}
     probed = [container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "liveness", "readiness")]
     assert probed == ["/health", "/health", "/ready"]
+
+
+def test_prometheus_alone_reaches_the_pod(run):
+    _, manifests = template(run, "--values", EXAMPLES[0])
+    policy, pod = manifests["NetworkPolicy"]["spec"], manifests["StatefulSet"]["spec"]["template"]
+    assert policy["podSelector"]["matchLabels"] == pod["metadata"]["labels"]
+    assert policy["policyTypes"] == ["Ingress"]
+    [rule] = policy["ingress"]
+    [source] = rule["from"]
+    assert source["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "monitoring"}
+    assert rule["ports"] == [{"port": "monitor"}]
+    assert pod["spec"]["containers"][0]["ports"] == [
+        {"name": "monitor", "containerPort": int(pod["metadata"]["annotations"]["prometheus.io/port"])}
+    ]
+
+
+def test_the_page_installs_the_channel_with_its_password_beside_it(run, tmp_path):
+    page = (pages.DOCS / "howto" / "production.md").read_text()
+    [secret] = re.findall(r"^kubectl create secret generic (\S+) --from-file=(\S+)$", page, re.MULTILINE)
+    [words] = re.findall(r"^helm install shop ops/helm/integrator --wait (.*)$", page, re.MULTILINE)
+    channel = tmp_path / "shop.yaml"
+    words = words.replace("shop.yaml", str(channel)).split()
+    asked = ["run", "--from", "postgresql://cdc:right@db/shop", "--to", "kafka:9092", "--template", "production"]
+    subprocess.run(
+        [sys.executable, ROOT / "run.py", *asked, "--write-channel", channel], check=True, capture_output=True
+    )
+    assert {one.name for one in tmp_path.iterdir()} == {"shop.yaml", secret[1]}
+    _, manifests = template(run, *words)
+    pod = manifests["StatefulSet"]["spec"]["template"]["spec"]
+    [volume] = [one["projected"]["sources"] for one in pod["volumes"] if one["name"] == "channel"]
+    assert volume == [{"configMap": {"name": "shop"}}, {"secret": {"name": secret[0]}}]
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    (mounted / "channel.yaml").write_text(manifests["ConfigMap"]["data"]["channel.yaml"])
+    (tmp_path / secret[1]).rename(mounted / secret[1])
+    made = load.load(str(mounted / "channel.yaml"), load.RunOptions(), CHOSEN)
+    assert (made.problems, made.channel.locations["src"].address) == ([], "postgresql://cdc:right@db/shop")
+    assert made.channel.monitor.listen == "0.0.0.0:8472"
 
 
 def test_an_image_has_a_digest_or_the_version_of_the_release(run):

@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from integrator import plan
+from integrator.channel import load
 from integrator.cli import main
+from integrator.decode.dialects import CHOSEN
 from integrator.errors import ColumnsFound
 from tests.conftest import ROOT
 from tests.parts import pure
@@ -37,6 +39,8 @@ def test_topics_have_replicas_and_brokers_may_be_away(written):
     assert made["errors"]["deadletterqueue.topic.name"] == "shop.dead"
     assert made["errors"]["deadletterqueue.topic.replication.factor"] == 3
     assert made["restart"] == {"timeout_seconds": -1}
+    assert made["delivery"] == "exactly_once"
+    assert made["monitor"] == {"listen": "127.0.0.1:8472"}
 
 
 def test_the_first_template_is_as_without_one(tmp_path, monkeypatch):
@@ -51,6 +55,28 @@ def test_the_first_template_is_as_without_one(tmp_path, monkeypatch):
 def test_an_unknown_template_is_named_with_those_there_are(tmp_path, monkeypatch, capsys):
     assert run(["init", "--tables", str(ROOT / "schemas" / "shop.sql"), "--template", "prod"], monkeypatch) == 2
     assert "production" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("template", ["first", "production"])
+@pytest.mark.parametrize("scheme", ["postgresql", "mysql"])
+def test_a_command_writes_the_channel_and_the_password_beside_it(scheme, template, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["run", "--from", f"{scheme}://cdc:a%40%2F}}b%25@db/shop", "--to", "kafka:9092", "--state", "kept"]
+    for _ in range(2):  # the same command again changes nothing
+        assert run([*words, "--template", template, "--write-channel", "x.yaml"], monkeypatch) == 0
+        assert "x.yaml: channel shop, its password in x.password\n" in capsys.readouterr().out
+    assert {one.name: one.stat().st_mode & 0o777 for one in tmp_path.iterdir()} == {
+        "x.yaml": 0o600,
+        "x.password": 0o600,
+    }
+    assert "%40" not in (tmp_path / "x.yaml").read_text()
+    loaded = load.load("x.yaml", load.RunOptions(), CHOSEN)
+    assert loaded.problems == []
+    made = loaded.channel
+    assert made.locations["src"].address == f"{scheme}://cdc:a%40%2F%7Db%25@db/shop"
+    assert (made.state, made.errors.tables) == (str(tmp_path / "kept" / "state"), "set_aside")
+    is_production = template == "production"
+    assert (made.delivery == "exactly_once", made.errors.tolerance == "all") == (is_production, is_production)
 
 
 def first_pass(written, *records):
