@@ -38,7 +38,7 @@ select c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relispartition, c
       and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident else false end))
       order by a.attnum)
     from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped {stored}),
-  l.members
+  l.members, c.relhassubclass
 from pg_class c join pg_namespace n on n.oid = c.relnamespace join listed l on l.root = c.oid
 where c.relkind in ('r', 'p') and c.relpersistence <> 't'
   and n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema'
@@ -78,13 +78,14 @@ class Captured:
     """A table that is captured.
 
     whole: whether its rows are in partitions, which a query of it reads, too. partitioned: whether it has partitions,
-    or is one. shape: see `rewrites`.
+    or is one. shape: see `rewrites`. has_heirs: whether other tables may inherit from it.
     """
 
     relation: Relation
     whole: bool
     partitioned: bool
     shape: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    has_heirs: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -112,12 +113,14 @@ class Captured:
 class Found:
     """The tables of a database that a location is for.
 
-    left_out: why others are not captured, by their names. unlogged: which of them are unlogged. partitions: the oids of
-    partitions whose rows are those of captured tables. others: tables that the location is not for.
+    left_out: why others are not captured, by their names. closed: those for which our user lacks rights alone.
+    unlogged: which tables are unlogged. partitions: the oids of partitions whose rows are those of captured tables.
+    others: tables that the location is not for.
     """
 
     tables: tuple[Captured, ...]
     left_out: dict[str, str] = field(default_factory=dict)
+    closed: tuple[Captured, ...] = ()
     unlogged: frozenset[str] = frozenset()
     partitions: frozenset[int] = frozenset()
     others: tuple[str, ...] = ()
@@ -126,8 +129,10 @@ class Found:
 def found(session: Session, location: PostgresLocation) -> Found:
     """Return which tables are captured. Raises SourceAway, EnvironmentFault."""
     tables, left_out, unlogged, partitions = list[Captured](), dict[str, str](), set[str](), set[int]()
-    others = list[str]()
-    for oid, schema, name, kind, is_partition, identity, *rights, columns, listed in session.rows(_asked(session)):
+    others, closed = list[str](), list[Captured]()
+    for oid, schema, name, kind, is_partition, identity, *rights, columns, listed, heirs in session.rows(
+        _asked(session)
+    ):
         full = f"{schema}.{name}"
         if is_partition if location.partitions == "root" else kind == "p":
             continue
@@ -135,18 +140,21 @@ def found(session: Session, location: PostgresLocation) -> Found:
             others.append(full)
             continue
         members = [Member(*one) for one in listed]
-        why = _why_not_read(quoted(schema), f"{quoted(schema)}.{quoted(name)}", *rights)
-        why = why or ("" if columns else "has no columns")
+        unread = _why_not_read(quoted(schema), f"{quoted(schema)}.{quoted(name)}", *rights)
+        why = "" if columns else "has no columns"
         if not why and location.captures_changes:
             why = _why_not_captured(members, is_whole=kind == "p")
-            unlogged |= {full} if any(one.persistence == "u" for one in members) else set()
-        if why:
-            left_out[full] = why
-        else:
+            unlogged |= {full} if any(one.persistence == "u" for one in members) and not unread else set()
+        if unread or why:
+            left_out[full] = unread or why
+        if not why:
             relation = Relation(oid, schema, name, identity, tuple(Column(*one) for one in columns))
-            tables.append(Captured(relation, kind == "p", kind == "p" or is_partition))
+            (closed if unread else tables).append(
+                Captured(relation, kind == "p", kind == "p" or is_partition, has_heirs=heirs)
+            )
+        if not (unread or why):
             partitions |= {one.oid for one in members} - {oid}
-    return Found(tuple(tables), left_out, frozenset(unlogged), frozenset(partitions), tuple(others))
+    return Found(tuple(tables), left_out, tuple(closed), frozenset(unlogged), frozenset(partitions), tuple(others))
 
 
 def _asked(session: Session) -> str:

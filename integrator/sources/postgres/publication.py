@@ -41,11 +41,10 @@ def publish(
         return [*tables], {}
     lacking = [one for one in tables if one.name not in there]
     if not are_read_again and (gone := [one for one in lacking if is_captured(one)]):
-        added = ", ".join(one.only for one in gone)
         raise EnvironmentFault(
             f"the publication {names.publication} lacks tables that were captured: {_lost(gone)}; "
-            f"{_REMEDY}, {ANEW}; or, to go on without those changes, have the owner of the tables run: alter "
-            f"publication {quoted(names.publication)} add table {added}"
+            f"{_REMEDY}, {ANEW}; or, to go on without those changes, have the owner of the tables run: "
+            f"{_addition(names, gone)}"
         )
     left = _add(session, names, lacking)
     faults = [one for one in left.values() if isinstance(one, EnvironmentFault)]
@@ -54,13 +53,14 @@ def publish(
     return [one for one in tables if one.name not in left], left
 
 
-def problems(session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation) -> Iterator[str]:
-    """Yield why changes cannot be published, and who must run what: nothing is created, and no table is added."""
-    try:
-        there = _published(session, names, tables, location)
-    except EnvironmentFault as fault:
-        yield str(fault)
-        return
+def lacking(
+    session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation
+) -> Iterator[tuple[str, str]]:
+    """Yield why changes cannot be published by our user, and statements: nothing is created, and no table is added.
+
+    Raises EnvironmentFault where the publication is unfit.
+    """
+    there = _published(session, names, tables, location)
     if there is None and tables:
         [(creates, owns)] = session.rows(
             "select has_database_privilege(current_database(), 'CREATE'), bool_and(pg_has_role(relowner, 'USAGE')) "
@@ -68,21 +68,17 @@ def problems(session: Session, names: Names, tables: Sequence[Captured], locatio
             [[one.relation.oid for one in tables]],
         )
         if not (creates and owns):
-            yield (
-                f"the publication {names.publication} is not there, and our user may not create it: have the owner of "
-                f"the tables run: {_creation(session, names, tables, location)}"
-            )
-    for one in [one for one in tables if there is not None and one.name not in there]:
-        [(is_ours,)] = session.rows(
-            "select pg_has_role(relowner, 'USAGE') and (select pg_has_role(pubowner, 'USAGE') from pg_publication "
-            "where pubname = %s) from pg_class where oid = %s",
-            [names.publication, one.relation.oid],
-        )
-        if not is_ours:
-            yield (
-                f"table {one.name} is not published, so that nothing of it is sent, and our user may not add it: have "
-                f"the owners run: alter publication {quoted(names.publication)} add table {one.only}; or exclude it"
-            )
+            why = f"the publication {names.publication} is not there, and it may not create it"
+            yield why, _creation(session, names, tables, location)
+    lacks = [one for one in tables if there is not None and one.name not in there]
+    owned = session.rows(
+        "select oid::bigint from pg_class where oid = any(%s::oid[]) and pg_has_role(relowner, 'USAGE') "
+        "and (select pg_has_role(pubowner, 'USAGE') from pg_publication where pubname = %s)",
+        [[one.relation.oid for one in lacks], names.publication],
+    )
+    if others := [one for one in lacks if (one.relation.oid,) not in owned]:
+        why = f"it may not publish {', '.join(one.name for one in others)}, of which nothing is sent"
+        yield why, _addition(names, others)
 
 
 def _published(
@@ -133,7 +129,15 @@ def _published(
 
 def _creation(session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation) -> str:
     by = f" with ({_via_root(location)})" if version_of(session) >= _ROOT_FROM else ""
-    return f"create publication {quoted(names.publication)} for table {', '.join(one.only for one in tables)}{by}"
+    return f"create publication {quoted(names.publication)} for table {_listed(tables)}{by}"
+
+
+def _addition(names: Names, tables: Sequence[Captured]) -> str:
+    return f"alter publication {quoted(names.publication)} add table {_listed(tables)}"
+
+
+def _listed(tables: Sequence[Captured]) -> str:
+    return ", ".join(one.only if one.has_heirs else one.quoted for one in tables)
 
 
 def published_tables(session: Session, names: Names) -> set[str]:
@@ -159,11 +163,10 @@ def _add(session: Session, names: Names, tables: Sequence[Captured]) -> dict[str
     """Add tables; return why others were not: no changes are read while a lock is waited for."""
     if not tables:
         return {}
-    add = f"alter publication {quoted(names.publication)} add table "
     session.run(f"set lock_timeout = {_LOCKED_MS}")
     try:
         try:
-            _run(session, add + ", ".join(one.only for one in tables), names)
+            _run(session, _addition(names, tables), names)
         except (LockedFault, EnvironmentFault) as fault:
             if len(tables) == 1:
                 return {tables[0].name: fault}

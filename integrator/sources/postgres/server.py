@@ -57,6 +57,7 @@ _REFUSED = re.compile(
     r"is not permitted to log in|server does not support SSL|certificate"
 )
 """What libpq says of a connection that waiting does not mend: it gives no SQLSTATE of one that was not made."""
+_NO_CONNECT = "User does not have CONNECT privilege"
 _ACCESS = (
     "mend the user, the database or the password: as PGPASSWORD in the environment, in ~/.pgpass, or in the address "
     "with odd letters as %40"
@@ -167,6 +168,11 @@ class Server:
         try:
             connection = psycopg2.connect(**{**given, "options": options, "client_encoding": "UTF8"}, **more)
         except psycopg2.OperationalError as error:
+            if _NO_CONNECT in str(error):
+                raise EnvironmentFault(
+                    f"{self.shown}: {_text(error)}; have a superuser run: grant connect on database "
+                    f"{quoted(own.get('dbname', own.get('user', '')))} to {quoted(own.get('user', ''))}"
+                ) from None
             if _REFUSED.search(str(error)):
                 raise EnvironmentFault(f"{self.shown}: {_text(error)}; {_ACCESS}") from None
             raise

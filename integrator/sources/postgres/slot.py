@@ -52,11 +52,7 @@ def problems(session: Session, names: Names, *, creates: bool) -> Iterator[str]:
         return
     if names.failover and version < _FAILOVER_FROM:
         yield f"failover: PostgreSQL has slots that standbys have, too, from version 17 on ({version}): leave it out"
-    [(level, user, may, standby)] = session.rows(
-        "select current_setting('wal_level'), current_user::text, (select rolsuper or rolreplication or exists (select "
-        "from pg_roles g where g.rolname = 'rds_replication' and pg_has_role(r.oid, g.oid, 'member')) "
-        "from pg_roles r where rolname = current_user), pg_is_in_recovery()"
-    )
+    [(level, standby)] = session.rows("select current_setting('wal_level'), pg_is_in_recovery()")
     if standby:
         yield "the server is a standby, which is not captured from: give the address of the primary"
     if level != "logical":
@@ -64,10 +60,19 @@ def problems(session: Session, names: Names, *, creates: bool) -> Iterator[str]:
             f"wal_level is {level}: as a superuser, alter system set wal_level = 'logical', and restart the server "
             "(a managed service has a setting of its own, such as rds.logical_replication)"
         )
-    if not may:
-        yield f"our user may not replicate: as a superuser, alter role {quoted(user)} replication"
     if creates and not standby:
         yield from _lacking_slots(session, names)
+
+
+def lacking(session: Session) -> Iterator[tuple[str, str]]:
+    """Yield why our user may not replicate, and the statement by which it may."""
+    [(user, may)] = session.rows(
+        "select current_user::text, (select rolsuper or rolreplication or exists (select "
+        "from pg_roles g where g.rolname = 'rds_replication' and pg_has_role(r.oid, g.oid, 'member')) "
+        "from pg_roles r where rolname = current_user)"
+    )
+    if not may:
+        yield "it may not replicate", f"alter role {quoted(user)} replication"
 
 
 def _lacking_slots(session: Session, names: Names) -> Iterator[str]:

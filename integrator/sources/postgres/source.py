@@ -13,7 +13,7 @@ from integrator.sources.capture import record as records
 from integrator.sources.capture.frames import standing_in
 from integrator.sources.capture.source import CapturedSource, check_location, feed_of
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
-from integrator.sources.postgres import catalogue, publication, slot
+from integrator.sources.postgres import catalogue, rights, slot
 from integrator.sources.postgres.server import NO_ADDRESS, Server
 from integrator.sources.postgres.stream import Captures
 from integrator.sources.spool import SPOOL
@@ -21,9 +21,10 @@ from integrator.sources.spool import SPOOL
 
 @dataclass(frozen=True)
 class Postgres(CapturedSource):
-    """A database."""
+    """A database. lacks: what our user lacks, where that is why no table is captured."""
 
     location: PostgresLocation
+    lacks: str = ""
     example = "{class: postgres, address: postgresql://USER@HOST/DATABASE}"
 
     @property
@@ -46,6 +47,8 @@ class Postgres(CapturedSource):
         try:
             with self._server.session() as session:
                 found = catalogue.found(session, self.location)
+                is_closed = bool(found.closed) and not found.tables
+                lacks = rights.lacking(session, self.names, found.closed, self.location) if is_closed else ""
                 known = catalogue.defined(self.known, session, found.tables, self.location)
                 if topics and (undefined := known.undefined()):
                     gone = self._relations(topics[0], undefined)
@@ -54,7 +57,12 @@ class Postgres(CapturedSource):
             if topics or not self.known.texts:
                 raise
             return self
-        return replace(self, known=known, left_out=found.left_out, others=found.others)
+        return replace(self, known=known, left_out=found.left_out, others=found.others, lacks=lacks)
+
+    @property
+    def no_tables(self) -> tuple[str, str]:
+        """Why no table is captured."""
+        return ("tables", f"no table is captured: {self.lacks}") if self.lacks else super().no_tables
 
     def describe(self) -> str:
         """Return which database is captured, and which of its tables."""
@@ -78,8 +86,12 @@ class Postgres(CapturedSource):
                         yield "address", text
                     yield from self._of_slot(there)
                     tables = catalogue.found(session, self.location).tables
-                    for text in publication.problems(session, self.names, tables, self.location):
-                        yield "publication", text
+                    try:
+                        lacks = rights.lacking(session, self.names, tables, self.location)
+                    except EnvironmentFault as fault:
+                        lacks = str(fault)
+                    if lacks:
+                        yield "publication", lacks
         except IntegratorError as error:
             yield "address", str(error)
 
