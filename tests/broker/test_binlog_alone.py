@@ -498,13 +498,21 @@ def test_images_without_large_values_are_refused_where_inserts_may_lack_them(ser
 
 def test_a_user_without_rights_is_told_what_to_run(server, database, spooled, name):
     database(f"create table t (k int primary key); insert into t values (1); create user {name}@'%' identified by 'x'")
-    database(f"grant select on {name}.* to {name}@'%'")
     spooled.address = address = spooled.address.replace("cdc:cdc@", f"{name}:x@")
     source = BinlogSource(location_of(address))
-    [(_, text)] = source.reach("")
     monitor = MONITOR[server.product]
-    assert f"grant {monitor}, replication slave on *.* to our user" in text
-    database(f"grant replication slave, {monitor} on *.* to {name}@'%'")
+    locks = ", lock tables" if server.product == "mysql" else ""
+    script = [
+        f"  grant replication slave, {monitor} on *.* to '{name}'@'%';",
+        f"  grant select{locks} on `{name}`.* to '{name}'@'%';",
+    ]
+    for _ in range(2):
+        [(_, text)] = source.reach("")
+        assert text.splitlines()[1:] == script
+        database(script[0])
+    key, text = source.defines().no_tables
+    assert (key, text.splitlines()[1:]) == ("tables", script)
+    database(f"grant select on {name}.* to {name}@'%'")
     assert [*source.reach("")] == []
     if server.product == "mysql":  # which does not know at which place a snapshot is
         with pytest.raises(EnvironmentFault, match=r"grant lock tables on the tables, or reload on \*\.\*"):

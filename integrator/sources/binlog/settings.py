@@ -30,16 +30,18 @@ def problems(session: Session, location: BinlogLocation, *, is_check: bool = Fal
     """Yield what of the server keeps us from capturing, with what to do. is_check: but for what a capture sets."""
     product = session.product
     database = session.server.database
-    if database and not session.rows(_DATABASES, [database, database]):
-        yield f"there is no database {database}, or our user may not see it: mend the address, or grant select on it"
+    is_closed = database is not None and not session.rows(_DATABASES, [database, database])
+    if is_closed:
+        yield f"there is no database {database}, or our user may not see it: mend the address, or {grants(session)}"
     if (own := product.name.lower()) != location.class_:
         yield f"the server is a {product.name}: write `class: {own}`"
     elif location.captures_changes:
-        yield from _problems_of_log(session, is_check=is_check)
+        yield from _problems_of_log(session, is_check=is_check, is_told=is_closed)
 
 
-def _problems_of_log(session: Session, *, is_check: bool) -> Iterator[str]:
-    product, grants = session.product, _grants(session)
+def _problems_of_log(session: Session, *, is_check: bool, is_told: bool) -> Iterator[str]:
+    """Yield what of the log keeps us from capturing. is_told: which rights our user lacks has been said."""
+    product, given = session.product, _grants(session)
     if product.version < product.least:
         least = ".".join(map(str, product.least))
         yield f"the server is older than {product.name} {least}: its log has no names of columns; upgrade it"
@@ -53,15 +55,29 @@ def _problems_of_log(session: Session, *, is_check: bool) -> Iterator[str]:
         yield f"binlog_row_image is {image}: set global binlog_row_image = 'FULL', {_LASTING}; {_OPEN}"
     if _setting(session, "binlog_row_value_options"):
         yield f"binlog_row_value_options is not empty: set global binlog_row_value_options = '', {_LASTING}; {_OPEN}"
-    if not has_names(session) and not (is_check and any(right in one for one in grants for right in _SETTING)):
+    if not has_names(session) and not (is_check and any(right in one for one in given for right in _SETTING)):
         yield f"binlog_row_metadata is not FULL, so that the log has no names of columns: {METADATA}, {_LASTING}"
     try:
         end_of_log(session)
     except EnvironmentFault as error:
-        yield str(error)
+        if not is_told:
+            yield str(error)
         return
-    if not any("REPLICATION SLAVE" in grant or "ALL PRIVILEGES ON *.*" in grant for grant in grants):
-        yield f"our user may not read the log: grant replication slave, {product.monitor} on *.* to it"
+    if not is_told and not any("REPLICATION SLAVE" in grant or "ALL PRIVILEGES ON *.*" in grant for grant in given):
+        yield f"our user may not read the log: {grants(session)}"
+
+
+def grants(session: Session) -> str:
+    """Return the remedy for rights that our user lacks: a script that gives it all that a capture needs."""
+    product, [(account,)] = session.product, session.rows("select current_user()")
+    name, _, host = str(account).rpartition("@")
+    user = f"'{name}'@'{host}'"
+    database = f"`{session.server.database}`" if session.server.database else "*"
+    rights = "select" if product.knows_snapshots else "select, lock tables"
+    return (
+        "have somebody who may run this, which gives it all rights that it needs:\n"
+        f"  grant replication slave, {product.monitor} on *.* to {user};\n  grant {rights} on {database}.* to {user};"
+    )
 
 
 def _grants(session: Session) -> list[str]:
@@ -90,9 +106,7 @@ def status(session: Session) -> list[Any]:
     try:
         return list(session.rows(session.product.status))
     except EnvironmentFault as fault:
-        raise EnvironmentFault(
-            f"{fault}: grant {session.product.monitor}, replication slave on *.* to our user"
-        ) from None
+        raise EnvironmentFault(f"{fault}: {grants(session)}") from None
 
 
 def end_of_log(session: Session) -> tuple[str, int]:

@@ -48,6 +48,8 @@ class BinlogSource(CapturedSource):
         try:
             with self._server.session() as session:
                 found = catalogue.found(session, self.location, {})
+                sees_none = not (found.tables or found.left_out or found.others)
+                lacks = f"our user sees none: {settings.grants(session)}" if sees_none else ""
                 now, known = catalogue.definition(session, found.tables), self.known
                 if found.tables:
                     known = known.with_versions(now, [one.relation for one in found.tables])
@@ -58,7 +60,9 @@ class BinlogSource(CapturedSource):
             if topics or not self.known.texts:
                 raise
             return self
-        return replace(self, known=known, left_out=found.left_out, cautions=found.notes, others=found.others)
+        return replace(
+            self, known=known, left_out=found.left_out, cautions=found.notes, others=found.others, lacks=lacks
+        )
 
     def describe(self) -> str:
         """Return which server is captured, and which of its tables."""

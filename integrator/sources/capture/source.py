@@ -80,14 +80,15 @@ class CaptureFeed(Spooled):
 class CapturedSource:
     """What captured databases share as sources. known: the definitions of tables. channel: whose source it is.
 
-    left_out: tables that are not captured, and why. others: those that the location is not for. state: the channel's
-    state directory, once it is known.
+    left_out: tables that are not captured, and why. lacks: what our user lacks, where that is why none is captured.
+    others: those that the location is not for. state: the channel's state directory, once it is known.
     """
 
     location: DatabaseLocation
     known: definitions.Definitions = field(default_factory=definitions.Definitions)
     channel: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    lacks: str = ""
     others: tuple[str, ...] = ()
     state: Path | None = None
     whole_transactions = True
@@ -97,7 +98,8 @@ class CapturedSource:
     @property
     def no_tables(self) -> tuple[str, str]:
         """Why no table is captured."""
-        why = [f"table {name} {text}" for name, text in self.left_out.items()] or list(self._unmatched())
+        why = [self.lacks] if self.lacks else [f"table {name} {text}" for name, text in self.left_out.items()]
+        why = why or list(self._unmatched())
         return "tables", f"no table is captured: {'; '.join(why) or 'the database has none that our user may see'}"
 
     def _unmatched(self) -> Iterator[str]:

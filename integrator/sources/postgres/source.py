@@ -21,10 +21,9 @@ from integrator.sources.spool import SPOOL
 
 @dataclass(frozen=True)
 class Postgres(CapturedSource):
-    """A database. lacks: what our user lacks, where that is why no table is captured."""
+    """A database."""
 
     location: PostgresLocation
-    lacks: str = ""
     example = "{class: postgres, address: postgresql://USER@HOST/DATABASE}"
 
     @property
@@ -58,11 +57,6 @@ class Postgres(CapturedSource):
                 raise
             return self
         return replace(self, known=known, left_out=found.left_out, others=found.others, lacks=lacks)
-
-    @property
-    def no_tables(self) -> tuple[str, str]:
-        """Why no table is captured."""
-        return ("tables", f"no table is captured: {self.lacks}") if self.lacks else super().no_tables
 
     def describe(self) -> str:
         """Return which database is captured, and which of its tables."""
