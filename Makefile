@@ -7,10 +7,23 @@ BIN := $(VENV)/bin
 # The pure tests with a marker; each process would import all others first.
 marked = -m $(1) $$(grep -rlw 'mark.$(1)' tests/unit tests/wire)
 
-.PHONY: quickstart test fast lint fmt size cov bench faults fuzz lock docs site release-dry-run clean
+.PHONY: quickstart install test fast lint fmt size cov bench faults fuzz lock docs site release-dry-run clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
+
+# For services of systemd, as root: the tested versions, their user, the unit, and what starts need not compile. Again: an upgrade.
+install:
+	$(PYTHON) -m venv /opt/integrator
+	/opt/integrator/bin/pip install --quiet --require-hashes -r requirements-runtime.lock
+	/opt/integrator/bin/pip install --quiet --no-deps --force-reinstall .
+	ln -sf /opt/integrator/bin/integrator /usr/local/bin/integrator
+	id -u integrator > /dev/null 2>&1 || useradd --system --create-home --home-dir /var/lib/integrator integrator
+	@runuser -u integrator -- /opt/integrator/bin/python -c '' \
+	|| { echo 'the user integrator may not run $(PYTHON): make install PYTHON=/usr/bin/python3'; exit 2; }
+	install -m 644 ops/integrator.service /etc/systemd/system/integrator@.service
+	NUMBA_CACHE_DIR=/var/cache/integrator /opt/integrator/bin/integrator prepare
+	chown -R integrator:integrator /var/cache/integrator
 
 # What is pure runs in parallel, random schedules of exactly once among it; tests of compiled loops once more with each index checked, and those with little data without
 # the compiler. Tests with Spark and a broker, those of faults among them, run in three processes, each with its own Spark and

@@ -59,6 +59,10 @@ def test_systemd_understands_the_unit(tmp_path):
     assert "\nKillMode=mixed\n" in text  # Spark's Python workers end on SIGTERM at once, in the middle of a cycle
     [cache] = re.findall(r"^Environment=NUMBA_CACHE_DIR=/var/cache/(.*)$", text, re.MULTILINE)
     assert f"\nCacheDirectory={cache}\n" in text
+    made = (ROOT / "Makefile").read_text().partition("\ninstall:\n")[2].partition("\n\n")[0]
+    assert f"NUMBA_CACHE_DIR=/var/cache/{cache} /opt/integrator/bin/integrator prepare" in made
+    assert "install -m 644 ops/integrator.service /etc/systemd/system/integrator@.service" in made
+    assert "--home-dir /var/lib/integrator integrator" in made
 
 
 def test_what_the_unit_and_the_pages_name_is_installed():
@@ -72,7 +76,7 @@ def test_what_the_unit_and_the_pages_name_is_installed():
     named = re.findall(r"^Documentation=file:(.*)$", (OPS / "integrator.service").read_text(), re.MULTILINE)
     assert len(named) == 2
     of_pages = {one for page in PAGES for one in re.findall(r"/opt/integrator/share/integrator/[\w.]+", page)}
-    assert len(of_pages) == 3
+    assert len(of_pages) == 2
     assert {*named, *of_pages} <= installed
 
 

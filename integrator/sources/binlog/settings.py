@@ -75,7 +75,7 @@ def grants(session: Session) -> str:
     database = f"`{session.server.database}`" if session.server.database else "*"
     rights = "select" if product.knows_snapshots else "select, lock tables"
     return (
-        "have somebody who may run this, which gives it all rights that it needs:\n"
+        "have an administrator run this, which gives our user all rights that a capture needs:\n"
         f"  grant replication slave, {product.monitor} on *.* to {user};\n  grant {rights} on {database}.* to {user};"
     )
 
