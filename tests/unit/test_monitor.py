@@ -67,7 +67,7 @@ def test_it_is_ready_when_all_channels_integrate(shop):
     assert get("health")[0] == 200
     assert get("ready")[0] == 503
     observer.beat("shop", "integrating", "")
-    assert get("ready")[0] == 200
+    assert (get("ready")[0], json.loads(get("ready")[1])) == (200, {"ok": True, "problems": {}})
     observer.beat("shop", "failed", "")
     assert (get("ready")[0], get("health")[0]) == (503, 200)
 
