@@ -53,9 +53,9 @@ class DatabaseLocation(SourceLocation):
     values_without_form: Literal["null", "text", "stop"] = Field(
         "stop",
         description="What becomes of values that the type in messages does not have (NaN and infinity in JSON, "
-        "infinity of dates, 24:00, 0000-00-00). null: they are null, and counted; in a key they stop "
-        "the channel. text: columns whose types may have them are text. stop: the channel stops, or "
-        "rejects their rows, as `errors` has it.",
+        "infinity of dates, 24:00, 0000-00-00). null: they are null, and counted, and the message's header "
+        "integrator.without.form names their columns; in a key they stop the channel. text: columns whose types "
+        "may have them are text. stop: the channel stops, or rejects their rows, as `errors` has it.",
     )
     snapshot: Literal["initial", "never", "only"] = Field(
         "initial",

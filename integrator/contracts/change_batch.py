@@ -18,7 +18,7 @@ from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UP
 from integrator.contracts.segment import Segment
 from integrator.engine.arrays import Ints, Mask
 
-_ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user", "record")
+_ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user", "record", "without_form")
 RECORD = pa.struct(
     [
         ("topic", pa.string()),
@@ -30,6 +30,8 @@ RECORD = pa.struct(
     ]
 )
 """What a topic has of a record beside its value. key: text, in base64 where all are bytes."""
+BETWEEN_NAMES = "\0"
+"""What stands between the columns of `without_form`: no database has it in a name."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class ChangeBatch:
     cap_tstamp: timestamp(us, UTC), the commit in the source; null where the source does not say.
     cap_user: string; null where the source does not say.
     record: RECORD, the record of a topic that each row was read from; null where no expression asks, or in files.
+    without_form: string, the columns of each row that are null because their types lack the database's value (see
+    `BETWEEN_NAMES`); null for rows without such.
     line: int64, the line of the file that each row was read from. order: int64, its place among all rows of the batch.
     before_images: which rows are before images whose after image is the next row; None: found from op and order.
     location: the source location that they are of, where there are several.
@@ -56,6 +60,7 @@ class ChangeBatch:
     cap_tstamp: pa.Array
     cap_user: pa.Array
     record: pa.Array
+    without_form: pa.Array
     line: Ints
     order: Ints
     before_images: Mask | None = None
@@ -222,11 +227,10 @@ class ChangeBatch:
 
 def no_changes(file: str) -> ChangeBatch:
     """Return a batch without rows."""
-    none = np.empty(0, np.int64)
+    none, records = np.empty(0, np.int64), pa.nulls(0)
     texts, stamps = pa.nulls(0, pa.string()), pa.nulls(0, pa.timestamp("us", "UTC"))
-    return ChangeBatch(
-        file, (), pa.nulls(0, pa.int8()), texts, texts, pa.nulls(0, pa.int32()), stamps, texts, pa.nulls(0), none, none
-    )
+    codes, counts = pa.nulls(0, pa.int8()), pa.nulls(0, pa.int32())
+    return ChangeBatch(file, (), codes, texts, texts, counts, stamps, texts, records, texts, none, none)
 
 
 def joined(batches: Sequence[ChangeBatch]) -> ChangeBatch:

@@ -47,6 +47,9 @@ FRAGMENT_DDL = (
     "topic string, key binary, table string, op tinyint, integ_seq string, rank int, more boolean, cap_tstamp bigint, "
     "partition int, timestamp bigint, shape string, headers array<binary>, payload binary"
 )
+WITHOUT_FORM = "integrator.without.form"
+"""The header, after a row's own, of messages with nulls of which the database has values that their types lack: the
+names of these columns, between commas."""
 DEAD = "!"
 """The shape of a part of a dead letter: its payload is the part, its headers are `DEAD_HEADERS`."""
 DEAD_HEADERS = ("reason", "topic", "table", "key", "op", "integ_seq", "place", "size", "part", "parts")

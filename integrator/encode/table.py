@@ -9,14 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
-from integrator.contracts.change_batch import ChangeBatch
+from integrator.contracts.change_batch import BETWEEN_NAMES, ChangeBatch
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, PresentFields, shapes
+from integrator.contracts.operations import UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
+from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.frames import oversize
 from integrator.encode.frames.framing import Framing
+from integrator.encode.frames.headers import with_columns
 from integrator.encode.frames.tombstones import followed, tombstoned, tombstones
 from integrator.encode.row_writer import RowWriter
 from integrator.encode.rows import RowMaker, Rows, refused
@@ -27,6 +30,7 @@ from integrator.transform.capture_rules import captured
 from integrator.transform.expression import RunClock
 from integrator.transform.message_key import headers, key_maker
 from integrator.transform.message_place import MessagePlaces
+from integrator.transform.without_form import in_messages, together
 
 LEFT_OUT = "large values of rows above the maximum size"
 
@@ -44,6 +48,7 @@ class TableEncoder:
 
     def __init__(self, recipe: TableRecipe, channel: Recipe, framing: Framing, writer: RowWriter | None = None) -> None:
         self._recipe, self._channel = recipe, channel
+        self._tables = {table.table.name: table for table in channel.tables}
         self._layout = channel.messages.layout
         self._format = messages.format_of(channel.messages.layout)
         old = (
@@ -98,6 +103,7 @@ class TableEncoder:
         payload, shape = self._with_bare(changes, rows, bare) if bare.any() else self._payloads(changes, rows)
         keys = self._keys(changes, columns, clock)
         header_values = headers(changes, self._recipe, self._channel, clock)
+        nulls = self._without_form(changes, rows)
         at, size = pa.array(rows.at), len(rows.at)
         more, key_at = np.zeros(size, bool), rows.key_at
         if self._layout.bundling.mode == "CHANGE":  # both rows of an update have the new one's key
@@ -106,6 +112,7 @@ class TableEncoder:
         whole = len(changes) == size and bool((rows.at == np.arange(size)).all())
         places = MessagePlaces(changes, self._recipe, self._channel, clock)
         topics = places.topics(key_at)
+        header_values = header_values if whole else header_values.take(at)
         arrays = {
             "topic": topics,
             "key": keys if whole and key_at is rows.at else keys.take(pa.array(key_at)),
@@ -120,7 +127,7 @@ class TableEncoder:
             "partition": places.partitions(key_at, topics),
             "timestamp": places.timestamps(rows.at),
             "shape": shape,
-            "headers": header_values if whole else header_values.take(at),
+            "headers": header_values if nulls is None else with_columns(header_values, nulls),
             "payload": payload,
         }
         fragments = pa.RecordBatch.from_arrays([arrays[field.name] for field in FRAGMENT], schema=FRAGMENT)
@@ -130,6 +137,18 @@ class TableEncoder:
             old = (keys, old_topics, places.partitions(rows.retired, old_topics))
             return self._with_tombstones(fragments, order, rows, bare, old, counters)
         return fragments, order
+
+    def _without_form(self, changes: ChangeBatch, rows: Rows) -> pa.Array | None:
+        """Return of each row what WITHOUT_FORM has, of both images where its message has both; None for no row."""
+        if changes.without_form.null_count == len(changes):
+            return None
+        columns, at, layout = in_messages(changes, self._tables), rows.at, self._layout
+        found = columns.take(pa.array(at))
+        has_both = ENVELOPES[layout.envelope].has_before if layout.envelope else layout.bundling.mode == "CHANGE"
+        if has_both or layout.before:
+            paired = np.append(False, changes.is_before_image)[at] & mask(pc.equal(rows.op, UPDATE))
+            found = together(columns.take(pa.array(at - 1, mask=~paired)), found)
+        return pc.replace_substring(found, BETWEEN_NAMES, ",")
 
     def _with_tombstones(
         self,

@@ -116,6 +116,7 @@ class _Task:
             cap_tstamp=pa.repeat(pa.scalar(self._rows.started, pa.timestamp("us", "UTC")), size),
             cap_user=pa.nulls(size, pa.string()),
             record=pa.nulls(size),
+            without_form=pa.nulls(size, pa.string()),
             line=at + 1,
             order=at,
         )

@@ -27,6 +27,7 @@ from integrator.transform.expression import EvaluationContext, RunClock
 from integrator.transform.fill_missing import augmented
 from integrator.transform.restrict import addressed, conditioned, reaching
 from integrator.transform.text_rules import trimmed, with_rules
+from integrator.transform.without_form import renamed
 
 NOT_ADDRESSED = "rows for other locations"
 NOT_MEANT = "rows outside the CaptureCondition"
@@ -156,7 +157,13 @@ def _named(changes: ChangeBatch, recipe: TableRecipe, computed: dict[str, tuple[
             columns[column.name] = default_of(column.type, len(changes), nullable=column.nullable)
         else:
             columns[column.name] = given[column.name]
-    return changes.with_columns(columns, missing)
+
+    def here(source: str) -> str | None:
+        name = names.get(source, source)
+        return None if name in computed else name
+
+    without_form = renamed(changes.without_form, here)
+    return dataclasses.replace(changes.with_columns(columns, missing), without_form=without_form)
 
 
 def _texts(changes: ChangeBatch, rules: CaptureRecipe, table: str, counters: CycleCounters) -> ChangeBatch:

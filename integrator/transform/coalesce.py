@@ -45,8 +45,12 @@ def coalesced(changes: ChangeBatch, key: tuple[str, ...]) -> tuple[ChangeBatch, 
     columns = {name: values.take(at) for name, values in whole.columns.items()}
     missing = {name: gone[image] for name, gone in whole.missing.items()}
     before_images = changes.is_before_image & (became == BEFORE_UPDATE)
-    made = dataclasses.replace(whole.with_columns(columns, missing), op=pa.array(became), before_images=before_images)
-    made = made.filter(keep)
+    made = dataclasses.replace(
+        whole.with_columns(columns, missing),
+        op=pa.array(became),
+        before_images=before_images,
+        without_form=whole.without_form.take(at),
+    ).filter(keep)
     return made, rows - len(made)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from integrator.arrow.arrays import mask
 from integrator.contracts.change_batch import ChangeBatch
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import ColumnsFound
+from integrator.transform.without_form import having, together
 
 
 def augmented(changes: ChangeBatch, which: Mask) -> ChangeBatch:
@@ -26,13 +28,16 @@ def augmented(changes: ChangeBatch, which: Mask) -> ChangeBatch:
 
 def filled(changes: ChangeBatch, given: dict[str, Ints]) -> ChangeBatch:
     """Return the change rows in which missing values are those of the rows at the places `given`, where not -1."""
-    columns, missing = dict(changes.columns), dict(changes.missing)
+    columns, missing, without_form = dict(changes.columns), dict(changes.missing), changes.without_form
     for name, places in given.items():
         fill = changes.missing[name] & (places >= 0)
         if fill.any():
             columns[name] = columns[name].take(pa.array(np.where(fill, places, np.arange(len(changes)))))
             missing[name] = missing[name] & ~fill
-    return changes.with_columns(columns, missing)
+            if without_form.null_count < len(changes):
+                taken = having(changes.without_form.take(pa.array(places, mask=~fill)), name)
+                without_form = together(without_form, taken)
+    return replace(changes.with_columns(columns, missing), without_form=without_form)
 
 
 def latest(chain: Ints, begins: Mask, gone: Mask) -> Ints:

@@ -9,6 +9,7 @@ from collections import defaultdict
 import pytest
 
 from integrator import plan
+from integrator.contracts.fragments import WITHOUT_FORM
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.run import replanning
 from integrator.sources.capture.first_rows import FirstRows
@@ -282,6 +283,24 @@ def test_values_that_formats_lack_are_refused_or_sent_as_text(
     integrate_once(path)
     [(_, rows)] = rows_of(broker, f"{name}.t").items()
     assert [(row["k"], row["v"]) for row in rows] == [(1, value), (2, value)]
+
+
+@pytest.mark.parametrize(("column", "good", "value"), [("date", "2026-01-01", "0000-00-00"), ("time", "1:00", "-1:00")])
+def test_a_null_for_a_value_without_form_is_told_from_one_of_the_database(
+    column, good, value, database, broker, channel, integrate_once, name
+):
+    database(f"create table t (k int primary key, v {column})")
+    fill = "set sql_mode = ''; insert into t values ({0}, '" + good + "'), ({1}, '" + value + "'), ({2}, null)"
+    path = channel(', values_without_form: "null"')
+    database(fill.format(1, 2, 3))
+    integrate_once(path)
+    database(fill.format(4, 5, 6))
+    integrate_once(path)
+    messages = kafka_io.read_all(broker.servers, [f"{name}.t"])
+    nulls = {json.loads(one.value)["k"]: one.headers for one in messages if json.loads(one.value)["v"] is None}
+    named = ((WITHOUT_FORM, b"v"),)
+    assert nulls == {2: named, 3: (), 5: named, 6: ()}
+    assert [one.headers for one in messages if json.loads(one.value)["k"] not in nulls] == [(), ()]
 
 
 def test_a_rejected_change_is_mended_and_replayed_in_its_transaction(

@@ -7,9 +7,10 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
+from integrator.contracts.fragments import WITHOUT_FORM
 from integrator.errors import DataError
 from tests.broker.test_postgres_capture import channel, database, rows_of  # noqa: F401 - fixtures
-from tests.parts import postgres
+from tests.parts import kafka_io, postgres
 
 pytestmark = [
     pytest.mark.broker,
@@ -71,6 +72,9 @@ def test_i4_a_value_that_messages_do_not_have_is_null_and_counted(table, broker,
         told = json.dumps([one for one in logs if one["event"] == "cycle synced"])
         for column in VALUES:
             assert f"null for values that the type lacks: public.t.{column}" in told
+    headers = {json.loads(one.value)["n"]: one.headers for one in kafka_io.read_all(broker.servers, [f"{name}.t"])}
+    named = ((WITHOUT_FORM, ",".join(VALUES).encode()),)
+    assert headers == {1: (), 2: named, 3: named, 4: ()}
 
 
 def test_values_are_text_where_the_location_says_so(table, broker, channel, integrate_once, name):

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from integrator.contracts.fragments import WITHOUT_FORM
 from integrator.contracts.outgoing import HEADER_OVERHEAD, header_size
-from integrator.encode.frames.headers import KindHeaders, headers_of_rows
+from integrator.encode.frames.headers import KindHeaders, headers_of_rows, with_columns
 
 pytestmark = pytest.mark.fast
 
@@ -22,24 +23,33 @@ KINDS = st.builds(
 
 @st.composite
 def rows(draw):
-    """Kinds, the kind of each row, and the values of its headers, or None."""
+    """Kinds, the kind of each row, the values of its headers, or None, and its columns without form, or None."""
     kinds = draw(st.lists(KINDS, min_size=1, max_size=3))
     code = draw(st.lists(st.integers(0, len(kinds) - 1), max_size=8))
     own = [
         draw(st.one_of(st.none(), st.lists(VALUES, min_size=size, max_size=size)))
         for size in (len(kinds[one].names) for one in code)
     ]
-    return kinds, code, own
+    columns = [
+        draw(st.one_of(st.none(), st.text(max_size=3))) if values is not None or not kinds[one].names else None
+        for one, values in zip(code, own, strict=True)
+    ]
+    return kinds, code, own, columns
 
 
 @given(rows(), st.integers(0, 3))
 def test_each_message_has_the_headers_of_its_table_and_of_its_row(given_rows, skipped):
-    kinds, code, own = given_rows
+    kinds, code, own, columns = given_rows
     expected = [
-        [*kinds[one].fixed, *(zip(kinds[one].names, values, strict=True) if values else ())]
-        for one, values in zip(code, own, strict=True)
+        [
+            *kinds[one].fixed,
+            *(zip(kinds[one].names, values, strict=True) if values else ()),
+            *([] if named is None else [(WITHOUT_FORM, named.encode())]),
+        ]
+        for one, values, named in zip(code, own, columns, strict=True)
     ][skipped:]
     values = pa.array(own, pa.list_(pa.binary())).slice(skipped)
+    values = with_columns(values, pa.array(columns, pa.string()).slice(skipped))
     found = headers_of_rows(values, np.array(code[skipped:], np.int64), kinds)
     if found is None:
         assert not any(expected)

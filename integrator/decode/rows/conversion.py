@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from integrator.arrow.arrays import every_refused, first_refused, reason
+from integrator.contracts.change_batch import BETWEEN_NAMES
 from integrator.decode.json.document import Document
 from integrator.decode.json.shapes import CodecIds, Layout
 from integrator.decode.json.slices import raw_of
@@ -39,6 +41,8 @@ class Conversion:
     layout: Layout
     without_form: dict[str, int] = field(default_factory=dict)
     """How many values became null, for their type does not have them, by what they are counted as."""
+    _lacking: list[tuple[int, str, Ints]] = field(default_factory=list)
+    """The columns of these values: their slots, their names, and the rows."""
 
     def arrays(self, values: Slices) -> list[pa.Array]:
         """Return the values of each kind. Raises DataError for the first that is refused."""
@@ -68,6 +72,18 @@ class Conversion:
             table = self.rows.table_of(row)
             reason = f"null for values that the type lacks: {table.full_name}.{table.columns[place].name}"
             self.without_form[reason] = self.without_form.get(reason, 0) + len(own)
+            self._lacking.append((slot, table.columns[place].name, own - own[0] + row))
+
+    def lacking(self, size: int) -> pa.Array | None:
+        """Return of each of all rows `ChangeBatch.without_form`, given their number; None where none has any."""
+        if not self._lacking:
+            return None
+        found = sorted(self._lacking, key=lambda one: one[0])
+        row = np.concatenate([rows for *_, rows in found])
+        name = np.repeat([name for _, name, _ in found], [len(rows) for *_, rows in found])
+        counts, names = np.bincount(row, minlength=size), pa.array(name[np.argsort(row, kind="stable")])
+        lists = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(counts)), pa.int32()), names)
+        return pc.if_else(pa.array(counts > 0), pc.binary_join(lists, BETWEEN_NAMES), None)
 
     def _reported(self, values: Slices, bounds: tuple[int, int], kind: Hashable, error: ValueRefused) -> Slices:
         """Report values of a kind, which are between bounds, of which the first is refused.

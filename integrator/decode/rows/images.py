@@ -136,7 +136,8 @@ class _Batch:
         conversion = Conversion(self.rows, self.document, self.images.coding, layout)
         arrays = conversion.arrays(values)
         changed = self._changed_keys(layout, grid, values, arrays)
-        return DecodedColumns(self._parts(layout, values, arrays), changed, unknown | conversion.without_form)
+        segments, counts = self._parts(layout, values, arrays), unknown | conversion.without_form
+        return DecodedColumns(segments, changed, counts, conversion.lacking(len(self.part)))
 
     def _hide(self, values: Slices, starts: Places) -> None:
         """Take away the values that begin at some places of the text."""

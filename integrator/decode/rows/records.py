@@ -16,13 +16,12 @@ import pyarrow.compute as pc
 
 from integrator.contracts.change_batch import ChangeBatch, no_changes
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
-from integrator.contracts.segment import Segment
 from integrator.contracts.sequence import integ_seq
 from integrator.contracts.streams import Source
 from integrator.decode.contract import Reading
 from integrator.decode.fields import Where
 from integrator.decode.refusal import for_all_lines, report
-from integrator.decode.rows.runs import Fill, Rows, TableRun, Values, group_by_table
+from integrator.decode.rows.runs import DecodedColumns, Fill, Rows, TableRun, Values, group_by_table
 from integrator.decode.source_tables import SourceTables
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Place
@@ -116,7 +115,7 @@ def change_rows(
     rows, second, operation = _rows(records, parts, kept[order], counts)
     values = records.values.columns(rows, reading, records.fill)
     operation[rows.after[values.key_changed] - 1] = BEFORE_KEY_UPDATE
-    changes = _changes(records, placed, rows, second, operation, tuple(values.segments))
+    changes = _changes(records, placed, rows, second, operation, values)
     return changes, ignored, dict(values.unknown)
 
 
@@ -126,7 +125,7 @@ def _changes(
     rows: Rows,
     second: Mask,
     operation: npt.NDArray[np.int8],
-    segments: tuple[Segment, ...],
+    values: DecodedColumns,
 ) -> ChangeBatch:
     """Return rows with their columns; `second` are the second ones of their records."""
     record, paired, size = rows.record, bool(second.any()), len(rows.record)
@@ -144,7 +143,7 @@ def _changes(
     stamp = records.cap_tstamp if placed.cap_tstamp is None else placed.cap_tstamp
     return ChangeBatch(
         rows.file,
-        segments,
+        tuple(values.segments),
         op=pa.array(operation),
         integ_seq=first,
         tx_seq=commit,
@@ -152,6 +151,7 @@ def _changes(
         cap_tstamp=of_rows(stamp),
         cap_user=pa.nulls(size, pa.string()) if records.cap_user is None else of_rows(records.cap_user),
         record=pa.nulls(size) if records.where.record is None else of_rows(records.where.record),
+        without_form=pa.nulls(size, pa.string()) if values.without_form is None else values.without_form,
         line=records.where.line[record],
         order=record * records.images + second,
     )

@@ -78,12 +78,13 @@ class Rows:
 class DecodedColumns:
     """The values of rows, a segment for each part. key_changed: for each place of `Rows.after`.
 
-    unknown: values passed over, by reason.
+    unknown: values passed over, by reason. without_form: as in `ChangeBatch`; None where no row has such values.
     """
 
     segments: Sequence[Segment]
     key_changed: Mask
     unknown: Mapping[str, int] = field(default_factory=dict)
+    without_form: pa.Array | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.fragments import DEAD, DEAD_HEADERS, REJECTED, REJECTED_HEADERS
+from integrator.contracts.fragments import DEAD, DEAD_HEADERS, REJECTED, REJECTED_HEADERS, WITHOUT_FORM
 from integrator.contracts.outgoing import MessageHeaders
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.engine.arrays import Ints
@@ -30,8 +30,8 @@ class KindHeaders:
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """The names of all of them, in the order of a message."""
-        return (*(name for name, _ in self.fixed), *self.names)
+        """The names of all of them, in the order of a message; the last one only some messages have."""
+        return (*(name for name, _ in self.fixed), *self.names, WITHOUT_FORM)
 
 
 class TableHeaders:
@@ -75,11 +75,11 @@ def headers_of_rows(values: pa.ListArray, code: Ints, kinds: Sequence[KindHeader
 
     values: of each row, those of its own headers; null where it has none. code: of each row its kind.
     """
-    counts = np.asarray(pc.fill_null(pc.list_value_length(values), 0), np.int64)
+    counts = _counts(values)
     if not counts.any() and not any(kind.fixed for kind in kinds):
         return None
     own = np.array([len(kind.names) for kind in kinds], np.int64)[code]
-    if ((counts > 0) & (counts != own)).any():
+    if ((counts > 0) & (counts != own) & (counts != own + 1)).any():
         raise ValueError("a row has other headers than its table")
     names = [name for kind in kinds for name in kind.all_names]
     texts = list(dict.fromkeys(names))
@@ -103,3 +103,15 @@ def headers_of_rows(values: pa.ListArray, code: Ints, kinds: Sequence[KindHeader
         [name.encode() for name in texts],
         every.take(pa.array(taken)),
     )
+
+
+def with_columns(values: pa.ListArray, columns: pa.Array) -> pa.ListArray:
+    """Return the values of headers with WITHOUT_FORM, of the rows with such columns."""
+    counts, has = _counts(values), np.asarray(columns.is_valid())
+    at = np.insert(np.arange(counts.sum()), np.cumsum(counts)[has], counts.sum() + np.flatnonzero(has))
+    every = pa.concat_arrays([pc.list_flatten(values), columns.cast(pa.binary())]).take(pa.array(at))
+    return pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(counts + has)), pa.int32()), every)
+
+
+def _counts(values: pa.ListArray) -> Ints:
+    return np.asarray(pc.fill_null(pc.list_value_length(values), 0), np.int64)
