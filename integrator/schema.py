@@ -102,11 +102,15 @@ class Array:
 
 @dataclass(frozen=True)
 class Struct:
-    """A row in a row; `name` is its name where a format needs one for each. version: that of Connect's schema of it."""
+    """A row in a row; `name` is its name where a format needs one for each. version: that of Connect's schema of it.
+
+    sparse: JSON leaves out members that are null.
+    """
 
     fields: tuple[Column, ...]
     name: str = ""
     version: int = 0
+    sparse: bool = False
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,8 @@ class Dialect:
     in_transactions: whether its records name their transactions, one after another.
     waits: whether a JSON line is the first of two that are one change, so that a file must not end with it. finite:
     whether it has null for numbers that are none, or without end (NaN, Infinity). events_for: the envelope in which its
-    records' events are messages as they came, see `contracts.whole_event`.
+    records' events are messages as they came, see `contracts.whole_event`. has_metadata: whether {hvr_cap_header}
+    is an entry of its records' metadata, too.
     """
 
     read: Callable[[File, PreviousEnd, Reading], Iterator[Batch]]
@@ -129,6 +130,7 @@ class Dialect:
     finite: bool = False
     events_for: str = ""
     in_transactions: bool = False
+    has_metadata: bool = False
 
 
 def of_parts(

@@ -21,9 +21,10 @@ Context = Literal[
 OF_TABLE: tuple[Context, ...] = ("topic", "record name")
 """Contexts of names of topics and records."""
 
-Dependency = Literal["row", "missing", "transaction", "table", "columns", "file", "record", "run"]
+Dependency = Literal["row", "missing", "transaction", "table", "columns", "file", "record", "header", "run"]
 """What a value depends on: its row; which values are missing; where the transaction ends; the names of the table; which
-columns it has; the file or the row's place in it; the record of a topic; the run and the channel."""
+columns it has; the file or the row's place in it; the record of a topic; its headers, or a record's
+metadata; the run and the channel."""
 
 
 _ROW: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders")
@@ -65,7 +66,7 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_cap_partition": Substitution(schema.Integer(32), (*_ROW, "MessagePartition"), ("row", "record")),
     "hvr_cap_offset": Substitution(schema.Integer(64), depends_on=("row", "record")),
     "hvr_cap_record_key": Substitution(schema.String(), depends_on=("row", "record")),
-    "hvr_cap_header": Substitution(schema.String(), depends_on=("row", "record")),
+    "hvr_cap_header": Substitution(schema.String(), depends_on=("row", "header")),
     "hvr_cap_record_tstamp": Substitution(
         schema.Timestamp("us", zoned=True), (*_ROW, "MessageTimestamp"), ("row", "record")
     ),
@@ -84,9 +85,9 @@ SUBSTITUTIONS: dict[str, Substitution] = {
 }
 """Those that a row can have in integrate. {hvr_missing} and {hvr_row_uuid} are extensions: the names of columns that
 the source left out, for formats in which they are sent as null; and a UUID of the change. So are those of the record of
-a topic: its topic, partition, offset, key and time, and the header NAME of {hvr_cap_header NAME}. {hvr_var_NAME} is put
-in when the channel is read. {hvr_integ_key} and {hvr_integ_tstamp} are clocks: a change that is sent again has another.
-Those of slices have a value in a refresh alone.
+a topic: its topic, partition, offset, key and time, and the header NAME of {hvr_cap_header NAME}, which is also read of
+the metadata of OpenCDC records. {hvr_var_NAME} is put in when the channel is read. {hvr_integ_key} and
+{hvr_integ_tstamp} are clocks: a change that is sent again has another. Those of slices have a value in a refresh alone.
 """
 
 VARIABLE = "hvr_var_"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
+from integrator.arrow.arrays import mask
 from integrator.contracts.message_format import Options
 from integrator.formats.records import (
     ByColumn,
@@ -69,7 +70,12 @@ def _written(text: pa.Array, *, quoted: bool) -> Written:
 def _objects_of(kind: Type, leaf: Leaf) -> Encoder:
     """Return how structs of a type are written as objects."""
     fields = kind.fields if isinstance(kind, schema.Struct) else ()
-    return by_column(lambda _options: leaf).encoder(fields, Options())
+    encoder = by_column(lambda _options: leaf).encoder(fields, Options())
+    if not (isinstance(kind, schema.Struct) and kind.sparse):
+        return encoder
+    return lambda values, _: encoder(
+        values, {name: mask(pc.is_null(column)) for name, column in values.items() if column.null_count}
+    )
 
 
 def in_quotes(text: pa.Array) -> pa.Array:

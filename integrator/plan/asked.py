@@ -9,6 +9,7 @@ from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import CHOSEN, DIALECTS
 from integrator.encode.transactions import SERIALIZERS
 from integrator.expressions.parts import depends_on
+from integrator.expressions.substitutions import Dependency
 from integrator.plan.ends import AnySource, adds_columns
 from integrator.plan.parameters import ChannelScope
 from integrator.sources.contract import Source
@@ -28,7 +29,7 @@ def check_source(scope: ChannelScope, source: AnySource, tables: Sequence[TableR
     if not source.whole_transactions:
         _check_transactions(scope, tables)
     if not source.has_records:
-        _check_records(scope, tables)
+        _check_records(scope, source, tables)
 
 
 def _check_added(scope: ChannelScope) -> None:
@@ -74,9 +75,17 @@ def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> N
             scope.problems.add(("locations", scope.cap_loc), text, table.table.name)
 
 
-def _check_records(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
-    """Report what needs the records of topics, where the source has none."""
+def _check_records(scope: ChannelScope, source: Source, tables: Sequence[TableRecipe]) -> None:
+    """Report what needs the records of topics, or their metadata, where the source has none."""
+    needs: dict[Dependency, str] = {
+        "record": "substitutions of a topic's record need a source of class kafka; leave them out"
+    }
+    if not DIALECTS[source.location.dialect].has_metadata:
+        needs["header"] = f"{{hvr_cap_header}} needs a source of class kafka, or dialect: {_METADATA}; leave it out"
     for table in tables:
-        if any(depends_on(parts, "record") for parts in table.expressions):
-            text = "substitutions of a topic's record need a source of class kafka; leave them out"
-            scope.problems.add(("locations", scope.cap_loc), text, table.table.name)
+        for what, text in needs.items():
+            if any(depends_on(parts, what) for parts in table.expressions):
+                scope.problems.add(("locations", scope.cap_loc), text, table.table.name)
+
+
+_METADATA = ", ".join(name for name in CHOSEN if DIALECTS[name].has_metadata)

@@ -124,24 +124,29 @@ def test_we_read_what_conduit_writes(real_broker, integrate_once, channel, tmp_p
     written = [json.loads(one.value) for one in kafka_io.read_all(real_broker.servers, [name])]
     assert [one["operation"] for one in written] == [change.operation for change in CHANGES]
     source = f"class: kafka, Kafka_Brokers: ['{real_broker.servers}'], topics: {name}"
-    integrate_once(channel(source, f"{name}-out", ROWS))
-    sent = [json.loads(one.value) for one in kafka_io.read_all(real_broker.servers, [f"{name}-out"])]
-    assert without_positions(sent) == [*rows(CHANGES)]
+    entry = "{action: Integrate, MessageHeaders: 'nanos={hvr_cap_header opencdc.createdAt}'}"
+    integrate_once(channel(source, f"{name}-out", f"{ROWS}, {entry}"))
+    messages = kafka_io.read_all(real_broker.servers, [f"{name}-out"])
+    assert without_positions(json.loads(one.value) for one in messages) == [*rows(CHANGES)]
+    assert {one.headers for one in messages} == {(("nanos", MOMENT.encode()),)}
 
 
 @pytest.mark.usefixtures("_program")
 def test_conduit_reads_our_records(real_broker, integrate_once, channel, tmp_path, name):
     real_broker.create([name], 1)
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(change.record()) + "\n" for change in CHANGES))
+    records = [*(change.record() for change in CHANGES), CHANGES[0].record()]
+    del records[-1]["metadata"]["opencdc.createdAt"]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     source = f"class: files, path: {tmp_path}/in.jsonl"
     integrate_once(channel(source, name, "{action: FileFormat, Envelope: OPENCDC}"))
-    read = from_topic(tmp_path, real_broker.servers, name, UNWRAP, len(CHANGES))
+    *read, without_time = from_topic(tmp_path, real_broker.servers, name, UNWRAP, len(records))
     as_written = {"snapshot": "create"}
     for record, change in zip(read, CHANGES, strict=True):
         assert record["operation"] == as_written.get(change.operation, change.operation)
         assert (record["key"], record["payload"]) == (change.key, change.record()["payload"])
         assert record["metadata"]["opencdc.collection"] == "people"
         assert record["metadata"]["opencdc.createdAt"][:-3] == MOMENT[:-3]  # in microseconds
+    assert "opencdc.createdAt" not in without_time["metadata"]  # of null, it makes <nil>
 
 
 @pytest.mark.usefixtures("_program")

@@ -59,8 +59,9 @@ def airbyte(data, deleted=None):
     return {"type": "RECORD", "record": {"stream": "orders", "namespace": "shop", "data": data | cdc, "emitted_at": 1}}
 
 
-def opencdc(operation, before=None, after=None, key=None):
+def opencdc(operation, before=None, after=None, key=None, **times):
     metadata = {"opencdc.collection": "orders", "opencdc.createdAt": "1735689600000000000"}
+    metadata |= {f"opencdc.{name}": value for name, value in times.items()}
     payload = {"before": before, "after": after}
     return {"position": "c3Q=", "operation": operation, "metadata": metadata, "key": key, "payload": payload}
 
@@ -261,14 +262,53 @@ COMMIT_TIMES = {
     "delta-cdf": (delta("insert", 1, id=1), "2022-09-01 18:32:32"),
     "airbyte": (airbyte({"id": 1}), "2024-09-12 14:30:00"),
     "opencdc": (opencdc("create", None, {"id": 1}), "2025-01-01 00:00:00"),
+    "opencdc: a number": (
+        opencdc("create", None, {"id": 1}, createdAt=1735689600123456789),
+        "2025-01-01 00:00:00.123456",
+    ),
+    "opencdc: when it was read": (
+        opencdc("create", None, {"id": 1}, createdAt=None, readAt="1735689600123456789"),
+        "2025-01-01 00:00:00.123456",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", COMMIT_TIMES)
 def test_commit_times(name, tmp_path):
     record, expected = COMMIT_TIMES[name]
-    sent, _ = pure.fragments(pure.recipe(tmp_path, DDL, META, name), write(tmp_path / "f", [record]))
+    sent, _ = pure.fragments(pure.recipe(tmp_path, DDL, META, name.partition(":")[0]), write(tmp_path / "f", [record]))
     assert sent["cap_tstamp"].cast(pa.timestamp("us")).to_pylist()[0].isoformat(" ") == expected
+
+
+ENTRIES = """
+  - {action: ColumnProperties, Name: v, Extra: true, Datatype: text, IntegrateExpression: "{hvr_cap_header opencdc.version}"}
+  - {action: ColumnProperties, Name: n, Extra: true, Datatype: text, IntegrateExpression: "{hvr_cap_header a b}"}
+  - {action: Integrate, MessageHeaders: "from={hvr_cap_header kafka.header.from}"}
+"""
+
+
+def test_metadata_of_opencdc_are_headers_in_expressions(tmp_path):
+    given = [{"opencdc.version": "v1", "a b": '\u00e4 "', "kafka.header.from": "x"}, {"a b": 5, "more": None}, {}]
+    records = [
+        opencdc("update", {"id": 1}, {"id": 1}),
+        opencdc("create", None, "eyJpZCI6NX0="),
+        opencdc("create", None, {"id": 2}),
+    ]
+    for record, own in zip(records, given, strict=True):
+        record["metadata"] = {"opencdc.collection": "orders", **own}
+    records.append({**records[2], "metadata": None, "table": "orders"})
+    recipe = pure.recipe(tmp_path, DDL, META + ENTRIES, "opencdc", source=", table: orders")
+    messages = pure.messages(recipe, write(tmp_path / "f", records))
+    found = [(json.loads(one.value)["v"], json.loads(one.value)["n"], one.headers["from"]) for one in messages]
+    first = ("v1", 'ä "', b"x")
+    assert found == [first, first, (None, "5", None), (None, None, None), (None, None, None)]
+
+
+def test_other_dialects_have_no_metadata(tmp_path):
+    with pytest.raises(
+        ConfigurationError, match=r"\{hvr_cap_header\} needs a source of class kafka, or dialect: opencdc"
+    ):
+        pure.recipe(tmp_path, DDL, META + ENTRIES, "hvr")
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])

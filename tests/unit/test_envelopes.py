@@ -215,6 +215,15 @@ def test_opencdc(tmp_path):
     assert not_sent == {"op 5 in envelope OPENCDC": 1}
 
 
+@pytest.mark.parametrize("fmt", ["", ", Json: true, JsonMode: SCHEMA_PAYLOAD", ", Json: true, JsonMode: TABLE_ARRAY"])
+def test_metadata_of_opencdc_are_texts_and_never_null(fmt, tmp_path):
+    known, unknown = ({"hvr_op": 1, **ONE, "hvr_cap_tstamp": when} for when in (AT, None))
+    messages, _ = sent(tmp_path, f"Envelope: OPENCDC{fmt}", known, unknown)
+    values = [value["payload"] if "SCHEMA" in fmt else value[0]["t"][0] if fmt else value for _, value in messages]
+    names = [{"opencdc.collection", "opencdc.createdAt", "opencdc.version"}, {"opencdc.collection", "opencdc.version"}]
+    assert [set(value["metadata"]) for value in values] == names
+
+
 def test_opencdc_leaves_out_what_the_source_left_out(tmp_path):
     [(_, value)], _ = sent(tmp_path, "Envelope: OPENCDC", {"hvr_op": 0, "id": 1, "v": None})
     assert value["payload"] == {"before": {"id": 1, "v": None}, "after": None}

@@ -396,6 +396,28 @@ def test_keys_headers_and_times_in_expressions(read):
     ]
 
 
+def test_a_header_counts_before_an_entry_of_metadata(read):
+    columns = "".join(
+        f"  - {{action: ColumnProperties, Name: {name}, Extra: true, Datatype: text, IntegrateExpression: '{text}'}}\n"
+        for name, text in (("a", "{hvr_cap_header a}"), ("b", "{hvr_cap_header b}"), ("key", "{hvr_cap_record_key}"))
+    )
+    image = {"before": None, "after": {"id": 1}}
+    record = {
+        "operation": "create",
+        "metadata": {"opencdc.collection": "t", "a": "of metadata", "b": "b"},
+        "payload": image,
+    }
+    sent = [
+        (b"k", json.dumps(record).encode(), *headers)
+        for headers in ([], [("a", b"of Kafka"), ("c", b"")], [("b", None)])
+    ]
+    for dialect in ("opencdc", "auto"):
+        found, _ = read(sent, dialect, actions=ACTIONS + columns, ddl="create table t(id int primary key);")
+        assert [(one["a"], one["b"], one["key"]) for one in found] == [
+            ("of metadata", "b", "k"), ("of Kafka", "b", "k"), ("of metadata", None, "k"),
+        ]  # fmt: skip
+
+
 def test_files_have_no_records(tmp_path):
     asks = "  - {action: ColumnProperties, Name: o, Extra: true, Datatype: bigint, IntegrateExpression: '{hvr_cap_offset}'}\n"
     with pytest.raises(ConfigurationError, match="substitutions of a topic's record need a source of class kafka"):

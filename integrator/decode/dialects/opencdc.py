@@ -11,6 +11,7 @@ transactions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
-from integrator.decode.fields import Where, instants, named, qualified
+from integrator.decode.fields import Where, instants, named, qualified, with_headers
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.order.positions import Positions
@@ -53,6 +54,8 @@ def decode(document: Document, reading: Reading) -> Decoded:
     names = qualified(metadata.text("opencdc.collection"), where, "opencdc.collection")
     names = named(names, objects, reading.default_table)
     nanos = metadata.first_text(["opencdc.createdAt", "opencdc.readAt"])
+    if reading.records:
+        where = with_headers(where, metadata)
     found = Records(
         where=where,
         action=action,
@@ -135,4 +138,4 @@ def _typed(kind: Type, values: pa.Array) -> pa.Array:
 CODING = TextCoding("opencdc", _typed, zoned="utc")
 
 
-DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("operation", "payload"),))
+DIALECT = replace(of_lines(JsonRecords(decode, EXPECTED), (mark("operation", "payload"),)), has_metadata=True)

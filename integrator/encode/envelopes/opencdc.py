@@ -2,7 +2,8 @@
 
 position, operation (create update delete), metadata, key, payload {before, after}; the message key is the JSON of the
 key. A value that the source left out is not in its image. OpenCDC has no truncate: it is counted, and not sent.
-opencdc.createdAt is the commit in nanoseconds; opencdc.readAt would be a clock, and is left out (I2).
+opencdc.createdAt is the commit in nanoseconds, left out where the source does not say it: all metadata are texts, and
+Conduit makes the text <nil> of null. opencdc.readAt would be a clock, and is left out (I2).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def columns(table: TableRecipe, _channel: str) -> tuple[Column, ...]:
     return (
         Column("position", Bytes(), nullable=False),
         Column("operation", String(), nullable=False),
-        Column("metadata", Struct(tuple(Column(name, String()) for name in _METADATA)), nullable=False),
+        Column("metadata", Struct(tuple(Column(name, String()) for name in _METADATA), sparse=True), nullable=False),
         Column("key", key),
         Column("payload", Struct((Column("before", whole), Column("after", whole))), nullable=False),
     )
