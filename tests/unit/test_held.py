@@ -3,16 +3,24 @@
 import json
 import random
 import struct
+import threading
+from types import SimpleNamespace
 
 import pytest
 
 from integrator import durable
+from integrator.channel.model import Restart
+from integrator.channel.secret import Secrets
 from integrator.decode.encodings.pgoutput import Column, Relation, as_they_came, relations_in
+from integrator.run import job as jobs
+from integrator.run.state import aside
 from integrator.sources.capture import held
 from integrator.sources.capture.frames import FRAMES, Standing, begin, commit, standing_in
 from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.source import CaptureFeed
 from integrator.sources.contract import HeldTable
 from integrator.sources.spool import Spool, sealed_in
+from integrator.sources.spooled import Kept
 from tests.parts.spooled import Crash
 
 KEY = (Column("k", 23, -1, in_key=True),)
@@ -174,6 +182,44 @@ def test_positions_within_a_transaction_do_not_count_what_was_handed_back(spool)
     held.hold(sealed_in(spool.path)[-1], directory, ("public.t",))
     [(_, row, *_)] = changes(sorted(directory.glob("*.frames")), "t")
     assert row == 2
+
+
+def test_tables_are_resumed_between_transactions_alone(spool, monkeypatch):
+    """Else a part of the open one would be held, and the rest not, and what is handed back would come within it."""
+    state = spool.path.parent
+    plan = SimpleNamespace(
+        state=str(state),
+        channel="c",
+        secrets=Secrets(),
+        restart=Restart(),
+        delay=0,
+        aside={},
+        recipe=SimpleNamespace(read=SimpleNamespace(path="")),
+        changes=SimpleNamespace(listing=lambda *_: SimpleNamespace(slices=lambda *_: ())),
+    )
+    handed = []
+    monkeypatch.setattr(jobs, "resumed", lambda plan, _state: handed.append(1) or plan)
+    job = jobs.Job(plan, threading.Event())
+    job.state.make()
+    job._feed = CaptureFeed(spool, SimpleNamespace(), state / "journal", Kept(1, 1))
+    made = intake(spool)
+
+    def resumes(*messages):
+        for message in messages:
+            made.take(message)
+        made.seal()
+        aside.request(state, ["t"])
+        is_between, before = job._resumes(), len(handed)
+        job._hand_back()
+        assert len(handed) - before == is_between
+        return is_between
+
+    assert resumes()
+    assert not resumes(begin(64, 0, 1), insert(T, 1))
+    assert not resumes(insert(U, 2))
+    assert resumes(insert(T, 3), commit(64, 72, 0))
+    assert not resumes(commit(64, 72, 0), begin(128, 0, 2))
+    assert resumes(commit(128, 136, 0))
 
 
 def test_tables_that_are_not_captured_any_more_are_forgotten(spool):
