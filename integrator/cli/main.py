@@ -85,7 +85,15 @@ def integrate(
     if not channel:
         raise typer.BadParameter("--channel FILE is needed")
     with _logged(context.obj):
+        _begin_spark()
         _integrate([plan_of(context, file, contexts, variables) for file in channel], once=once)
+
+
+def _begin_spark() -> None:
+    """Begin to start Spark's JVM, before what takes as long is imported: the plan, and all that reads and sends."""
+    from integrator.run.spark import configuration
+
+    configuration.begin_ahead()
 
 
 def _integrate(plans: list[Plan], *, once: bool) -> None:
@@ -261,6 +269,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     once: Annotated[bool, typer.Option("--once", help="Send what is there and committed now, and end.")] = False,
 ) -> None:
     """Send a database to Kafka, its rows and all changes that follow; or the change files of a directory."""
+    if write_channel is None:
+        _begin_spark()
     from integrator.cli import command_file, direct
 
     asked = direct.Asked(
@@ -324,6 +334,7 @@ def quickstart(
 ) -> None:
     """Capture a PostgreSQL of its own into a Kafka in this process, and show what arrives; or send recorded changes."""
     with output.working("Loading the integrator"):
+        _begin_spark()
         from integrator.cli import quickstart as demo
 
     demo.run(channel, local_timezone(), recorded=recorded)

@@ -19,17 +19,23 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from integrator import durable
 from integrator.errors import to_wire_error
 from integrator.sources.journal.journal import Journal
-from integrator.sources.slices import ALL, TASK_SLICES_DDL, Limit, Slice, SliceListing, TaskSlice, rows_of
+from integrator.sources.slices import (
+    ALL,
+    SHUFFLING_CORES,
+    TASK_SLICES_DDL,
+    Limit,
+    Slice,
+    SliceListing,
+    TaskSlice,
+    rows_of,
+)
 from integrator.sources.watch import Watch
 
 NAME = "slices"
 CORES = "cores"
 """The file in the state directory that says how many cores Spark has."""
 ONE_TASK_BYTES = 4 * 1024 * 1024
-SHUFFLING_CORES = 4
-"""A cycle of few bytes, or on few cores, is read by one task, in order, and needs no shuffle. Measured on 2 cores, the
-shuffle costs 5 of 17 µs a row; one task whose two passes overlap is a third faster than two tasks
-(docs/contributing/speed.md)."""
+"""A cycle of fewer bytes is read by one task, as one on few cores is."""
 
 SMALL_BYTES, GROUP_BYTES = 64 * 1024, 2 * 1024 * 1024
 """Consecutive slices of at most so many bytes each, and together, may be read as one (decode/lines/joined.py). Measured

@@ -18,7 +18,7 @@ WITH_SPARK = """
 import sys
 from integrator.run.spark import session
 spark = session.start("scratch")
-spark.range(10, numPartitions=2).mapInArrow(session._import_steps, "id long").collect()
+spark.range(10, numPartitions=2).mapInArrow(session.import_steps, "id long").collect()
 spark.sql("create table t using csv as select 1 id")
 print("started", flush=True)
 sys.stdin.read()

@@ -6,80 +6,32 @@ import contextlib
 import importlib.util
 import os
 import re
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import structlog
 from py4j.protocol import Py4JError
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkContext, SparkFiles
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas import functions as of_pandas
 
 from integrator.errors import EnvironmentFault, shortened
-from integrator.run.spark import class_archive, scratch
-from integrator.run.spark import jvm_log as spark_log
+from integrator.run.spark import class_archive, configuration
+from integrator.run.spark.configuration import DEFAULTS
 from integrator.run.spark.failures import classify
-from integrator.sources.stream import SHUFFLING_CORES
+from integrator.run.spark.worker_daemon import import_steps
 
 if importlib.util.find_spec("pandas") is None:
     # mapInArrow asks for pandas on the driver, and neither it nor a worker uses it (tried with 4.2.1 and 4.3.0).
     of_pandas.require_minimum_pandas_version = lambda: None  # type: ignore[attr-defined] # it is imported there
-_ROOT = str(Path(__file__).resolve().parents[2])
-
-_OF_DRIVER = "spark.driver.extraJavaOptions"
-DEFAULTS = {
-    "spark.master": os.environ.get("SPARK_MASTER", "local[*]"),
-    "spark.driver.memory": "2g",
-    "spark.log.level": "ERROR",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    # A task tried again elsewhere could overtake what the first still has on its way; the cycle is sent again instead.
-    "spark.task.maxFailures": "1",
-    # A speculated task would send its messages twice, in parallel with the first.
-    "spark.speculation": "false",
-    # Batches between the JVM and Python: many small rows, or a few large ones.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 * 1024 * 1024),
-    "spark.sql.streaming.pollingDelay": "50ms",
-    # Of the checkpoint, which is in a local file system: the default manager starts a program, chmod, for each file:
-    # 45 of a cycle's 220 ms.
-    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
-    "FileSystemBasedCheckpointFileManager",
-    # What goes to Python workers has the recipe, which has passwords: PySpark writes what is longer to a file.
-    "spark.broadcast.UDFCompressionThreshold": str(1 << 30),
-    "spark.sql.session.timeZone": "UTC",
-    # JDBC drivers make moments out of wall clock readings by the zone of their process.
-    _OF_DRIVER: "-Duser.timezone=UTC",
-    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
-    "spark.sql.streaming.stopTimeout": "60s",
-    # Arrays of some megabytes come and go by the hundred: glibc's malloc would give their pages back to the system each
-    # time, which clears them again (https://man7.org/linux/man-pages/man3/mallopt.3.html). Arrow's arrays are in it
-    # too: with an allocator of their own, they and numpy's cannot use each other's pages. Each arena reserves 64 MiB of
-    # address space, which spark.executor.pyspark.memory counts: two are enough for the threads that decode and encode.
-    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
-    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
-    "spark.executorEnv.MALLOC_TOP_PAD_": str(64 * 1024 * 1024),
-    "spark.executorEnv.MALLOC_ARENA_MAX": "2",
-    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
-}
-_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-"""Where no other machine takes part, none can connect: Spark's ports take commands from whoever reaches them."""
-_OF_FILES = {_OF_DRIVER: "-Duser.timezone=UTC -XX:TieredStopAtLevel=1"}
-"""Where few cores integrate change files, no row passes through the JVM: its second compiler takes a core when the
-process starts, and gains nothing later (docs/contributing/speed.md, the first cycle)."""
 _STARTING = (
     "see the lines before this one; it needs Java 17 or newer (java -version), free memory for spark.driver.memory, "
     "and a place for temporary files"
 )
-_LONGEST_DIRECTORY = 60
-"""Of sockets between the JVM and Python, whose paths have at most 108 bytes (unix(7)), 45 of them the socket's name.
-Over TCP each job waits 40 ms for an acknowledgement that is delayed."""
 _POLL_S = 0.2
 _WORKERS_KEPT_S = 25.0
 _JOB_ENDS_WITHIN_S = 10.0
@@ -90,36 +42,41 @@ def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> Spa
 
     of_files: it integrates change files. Raises EnvironmentFault if Spark does not start.
     """
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if submitted:  # by spark-submit: its JVM has the user's configuration
-        SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
-    given = SparkConf()
-    local = str(given.get("spark.master", DEFAULTS["spark.master"])).startswith("local")
-    of_master = {**(_LOCAL if local else {}), **(_OF_FILES if of_files and _has_few_cores(given) else {})}
-    for key, value in {**DEFAULTS, **of_master}.items():
-        given.setIfMissing(key, value)
-    if not submitted:
-        temporary = scratch.directory()
-        given.set(_OF_DRIVER, f'{given.get(_OF_DRIVER)} "-Djava.io.tmpdir={temporary}"')
-        given.setIfMissing("spark.sql.warehouse.dir", str(temporary / "warehouse"))
-        if len(str(temporary)) < _LONGEST_DIRECTORY:
-            given.setIfMissing("spark.python.unix.domain.socket.enabled", "true")
-    if class_archive.there():
-        given.setIfMissing(class_archive.OPTIONS, class_archive.options())
-    if jars:
-        given.set("spark.jars", ",".join(jars))
-    path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
-    os.environ["PYTHONPATH"] = path
-    given.set("spark.executorEnv.PYTHONPATH", path).setAppName(f"integrator {name}")
+    begun = configuration.begun(jars, of_files=of_files)
     try:
-        spark_log.start_jvm(given)
-        return SparkSession.builder.config(conf=given).getOrCreate()
+        begun.start.result()
+        spark = SparkSession.builder.config(conf=begun.conf.setAppName(f"integrator {name}")).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         anew = f"; if {archived} is damaged, remove it, and run prepare" if (archived := class_archive.there()) else ""
         raise classify(error) or EnvironmentFault(
             f"Spark does not start: {shortened(str(error))}; {_STARTING}{anew}"
         ) from error
+    _have_no_installed_sources(spark)
+    _have_files_on_path(spark)
+    return spark
+
+
+def _have_no_installed_sources(spark: SparkSession) -> None:
+    """Have Spark not ask two Python processes which data sources are installed (DataSourceManager), when it gets ours.
+
+    Where another Spark keeps them otherwise, it asks.
+    """
+    jvm = spark.sparkContext._jvm  # noqa: SLF001 - py4j's only door
+    with contextlib.suppress(Py4JError, TypeError, AttributeError):
+        manager = getattr(jvm.org.apache.spark.sql.execution.datasources, "DataSourceManager$")  # type: ignore[union-attr]
+        none = jvm.PythonUtils.toScalaMap(jvm.java.util.HashMap())  # type: ignore[union-attr]
+        getattr(getattr(manager, "MODULE$"), "dataSourceBuilders_$eq")(jvm.scala.Some(none))  # type: ignore[union-attr]
+
+
+def _have_files_on_path(spark: SparkSession) -> None:
+    """Have Spark's Python processes know the directory of its files from their start, where that is this machine's.
+
+    Where it is new to them, each of them reads the archives of PySpark anew, once for each of PySpark's packages: 0.2 s
+    of CPU (pyspark.worker_util.setup_spark_files, importlib.invalidate_caches).
+    """
+    if is_local(spark):
+        path = [SparkFiles.getRootDirectory(), *filter(None, [os.environ.get("PYTHONPATH")])]
+        spark.sparkContext.environment["PYTHONPATH"] = os.pathsep.join(path)
 
 
 def there() -> SparkSession | None:
@@ -153,15 +110,6 @@ def _tries(of: SparkSession) -> tuple[str, str]:
     return str(tries), "start it with spark.task.maxFailures=1"
 
 
-def _has_few_cores(given: SparkConf) -> bool:
-    """Return whether Spark is to run on this machine alone, on so few cores that no rows are shuffled."""
-    master = re.fullmatch(r"local(?:\[(\*|\d+)[^\]]*\])?", str(given.get("spark.master", DEFAULTS["spark.master"])))
-    if master is None:
-        return False
-    cores = (os.cpu_count() or 1) if master[1] == "*" else int(master[1] or 1)
-    return cores < SHUFFLING_CORES
-
-
 def warm_up(session: SparkSession) -> None:
     """Start a Python worker that has imported the steps, while the first stream is being started.
 
@@ -170,7 +118,7 @@ def warm_up(session: SparkSession) -> None:
 
     def run() -> None:
         with contextlib.suppress(Exception):  # what is wrong with workers, the first cycle reports
-            session.range(1, numPartitions=1).mapInArrow(_import_steps, "id long").collect()
+            session.range(1, numPartitions=1).mapInArrow(import_steps, "id long").collect()
 
     threading.Thread(target=run, name="warm-up", daemon=True).start()
 
@@ -200,7 +148,7 @@ def workers_kept(session: SparkSession, last_used: Callable[[], float]) -> Itera
             left = _WORKERS_KEPT_S
             with contextlib.suppress(Exception):  # what is wrong with workers or the session, a cycle reports
                 if not tracker.getActiveJobsIds():  # a second worker would be started beside one that works
-                    session.range(partitions, numPartitions=partitions).mapInArrow(_import_steps, "id long").collect()
+                    session.range(partitions, numPartitions=partitions).mapInArrow(import_steps, "id long").collect()
 
     thread = threading.Thread(target=run, name="workers-kept", daemon=True)
     thread.start()
@@ -209,12 +157,6 @@ def workers_kept(session: SparkSession, last_used: Callable[[], float]) -> Itera
     finally:
         ended.set()
         thread.join(_JOB_ENDS_WITHIN_S)  # a session that is stopped in the middle of its job logs an error
-
-
-def _import_steps(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    from integrator.run.passes import first_pass, second_pass  # noqa: F401, PLC0415 - in the worker
-
-    yield from batches
 
 
 def stop(session: SparkSession) -> None:
