@@ -104,6 +104,24 @@ def test_a_directory_without_new_names_is_listed_again_only_after_a_rest(tmp_pat
     assert seen == [["a.jsonl"], None, ["a.jsonl"], ["a.jsonl", "b.jsonl"]]
 
 
+def test_until_all_is_listed_again_new_names_alone_are_looked_at(tmp_path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(listings.time, "monotonic", lambda: now[0])
+    watch = Watch(listing(tmp_path, "*.jsonl"))
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text("{}")
+    before = watch.slices()
+    watch._until = now[0] + 5
+    (tmp_path / "a.jsonl").write_text("{}{}")
+    (tmp_path / "b.jsonl").unlink()
+    (tmp_path / "c.jsonl").write_text("{}")
+    first, added = watch.slices()
+    assert first == before[0]
+    assert added.path.endswith("c.jsonl")
+    now[0] += 5
+    assert [one.size for one in watch.slices()] == [4, 2]
+
+
 def test_a_directory_that_has_just_changed_is_listed_each_time(tmp_path):
     watch = Watch(listing(tmp_path, "*.jsonl"))
     for name in ("a.jsonl", "b.jsonl"):

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.slices import ALL, NOTHING_TAKEN, Limit, Slice
+from integrator.sources.slices import ALL, NOTHING_KNOWN, NOTHING_TAKEN, Limit, Slice
 
 GLOB = frozenset("*?[")
 _OPTIONS = re.compile(r"\?\w+=.*$")
@@ -30,6 +30,7 @@ _NO_FILE = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLO
 RIGHT = "give the integrator's user the right to"
 _UNESCAPED = "/=:@!$&'()*+,;~"
 """RFC 3986, section 3.3: characters of a path."""
+_Wanted = Callable[[str], "re.Match[str] | None"]
 
 
 @dataclass(frozen=True)
@@ -43,16 +44,13 @@ class Listing:
     delay_s: int = 0
     """Files that changed later than so many seconds ago are not there yet, nor are those after them."""
 
-    def slices(self, _ends: Mapping[str, int] = NOTHING_TAKEN, _limit: Limit = ALL) -> list[Slice]:
+    def slices(self, _ends: Mapping[str, int] = NOTHING_TAKEN, limit: Limit = ALL) -> list[Slice]:
         """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""
         base, pattern = self._place()
-        matches, ignored = _matcher(pattern), [_matcher(one) for one in self.ignore]
-
-        def wanted(name: str) -> bool:
-            return matches(name) is not None and all(one(name) is None for one in ignored)
-
+        ignored = "".join(f"(?!{fnmatch.translate(one)})" for one in self.ignore)
+        wanted = re.compile(ignored + fnmatch.translate(pattern)).match
         try:
-            files = _stored(base, wanted) if "://" in base else _local(base, wanted)
+            files = _stored(base, wanted) if "://" in base else _local(base, wanted, limit.known)
         except UnicodeDecodeError as error:  # of Arrow, which decodes all names of a store
             raise EnvironmentFault(_no_utf8(f"{self.path}: ".encode() + error.object)) from error
         except (OSError, pa.ArrowInvalid) as error:
@@ -113,10 +111,6 @@ class Listing:
         return (path + options if "://" in path else str(Path(path).absolute())), pattern
 
 
-def _matcher(pattern: str) -> Callable[[str], re.Match[str] | None]:
-    return re.compile(fnmatch.translate(pattern)).match
-
-
 def _check_names(files: list[tuple[str, Slice]]) -> None:
     """Raise EnvironmentFault for a change file whose name is not UTF-8: Spark and the journal cannot have it."""
     for name, entry in files:
@@ -138,7 +132,7 @@ def _not_looked_at(path: bytes, error: OSError) -> str:
     )
 
 
-def _local(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Slice]]:
+def _local(base: str, wanted: _Wanted, known: Mapping[str, Slice] = NOTHING_KNOWN) -> list[tuple[str, Slice]]:
     """Return the wanted files of a directory with their names, or a file alone.
 
     A byte that is not UTF-8 is a surrogate in the name, as PEP 383 has it.
@@ -156,6 +150,10 @@ def _local(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Slice]]:
         name = written.decode("utf-8", "surrogateescape")
         if not wanted(name):
             continue
+        path = f"{base}/{name}"
+        if (there := known.get(path)) is not None:
+            files.append((name, there))
+            continue
         try:
             status = os.stat(above + written)  # noqa: PTH116 - pathlib takes no bytes
         except OSError as error:
@@ -163,11 +161,11 @@ def _local(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Slice]]:
                 raise EnvironmentFault(_not_looked_at(above + written, error)) from error
             continue
         if S_ISREG(status.st_mode):
-            files.append((name, Slice(f"{base}/{name}", status.st_size, status.st_mtime_ns)))
+            files.append((name, Slice(path, status.st_size, status.st_mtime_ns)))
     return files
 
 
-def _stored(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Slice]]:
+def _stored(base: str, wanted: _Wanted) -> list[tuple[str, Slice]]:
     """Return the wanted files in a store that Arrow knows, with their names; or a file alone."""
     filesystem, path = pyarrow.fs.FileSystem.from_uri(base)
     if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
