@@ -71,8 +71,10 @@ def _check(lines: Lines, reading: Reading) -> None:
         check(lines, reading)
 
 
-_OF_BINLOG = replace(pgoutput.DIALECT, connector="")
-_CAPTURED = {"pgoutput": pgoutput.DIALECT, "mysql": _OF_BINLOG, "mariadb": _OF_BINLOG}
+_CAPTURED: dict[str, Dialect] = {
+    "pgoutput": pgoutput.DIALECT,
+    **dict.fromkeys(("mysql", "mariadb"), replace(pgoutput.DIALECT, connector="")),
+}
 DIALECTS: dict[str, Dialect] = {
     "auto": Dialect(
         _read,
