@@ -6,7 +6,8 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import cast
 
 from integrator.channel import brokers, kafka_access
 from integrator.channel.actions import Environment
@@ -22,8 +23,7 @@ from integrator.librdkafka.consumer import SETTINGS
 from integrator.librdkafka.properties import is_of_producer
 from integrator.names.units import Unit, in_unit
 from integrator.plan.kafka_properties import extra_properties
-from integrator.sources.contract import Source
-from integrator.sources.kafka.source import Topics
+from integrator.sources.contract import ClientSource, Source
 
 DEFAULT_MAX_BYTES = 1_000_000
 MIN_MAX_BYTES = 4096
@@ -138,8 +138,8 @@ def with_properties(
     """
     _check_actions(channel, problems)
     return {
-        name: replace(one, extra=_source_properties(channel, name, one.location, problems, client))
-        if isinstance(one, Topics)
+        name: cast("ClientSource", one).with_properties(_source_properties(channel, name, location, problems, client))
+        if isinstance(location := one.location, TopicsLocation)
         else one
         for name, one in sources.items()
     }

@@ -292,3 +292,10 @@ class Source(Protocol):
 
     def open(self, opening: Opening) -> Feed:
         """Open what runs beside the cycles. Raises IntegratorError where slices and journal do not belong together."""
+
+
+class ClientSource(Source, Protocol):
+    """A source whose location is of topics: it has a client of Kafka."""
+
+    def with_properties(self, extra: Mapping[str, str]) -> Source:
+        """Return the source with librdkafka's properties beside those of the location."""

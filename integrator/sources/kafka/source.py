@@ -78,6 +78,10 @@ class Topics:
         alone = len(location.topics) == 1 and not is_pattern(location.topics[0]) and not location.table_of_topic
         return None if location.table or alone else location.table_of_topic or BY_PARTS
 
+    def with_properties(self, extra: Mapping[str, str]) -> Topics:
+        """Return the source with librdkafka's properties beside those of the location."""
+        return replace(self, extra=extra)
+
     def known_in(self, state: Path) -> Topics:
         """Return the source with the schemas that its state directory keeps. Raises EnvironmentFault."""
         return replace(self, known=schemas.read(state), defining=None)
