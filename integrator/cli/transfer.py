@@ -102,8 +102,8 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = False,
 ) -> None:
     """Send the lines of a growing file, also of a rotated one, into a socket; ${SOCKET_SECRET} is its secret."""
+    from integrator.channel.loopback import is_loopback
     from integrator.cli import send as sending
-    from integrator.sources.sockets.endpoint import is_loopback
 
     host, _, port = to.rpartition(":")
     if not host or not port.isdigit():

@@ -18,13 +18,13 @@ from typing import Any
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from integrator.channel.loopback import is_loopback
 from integrator.channel.monitor import DEFAULT_LISTEN
 from integrator.errors import ConfigurationError, Defect, EnvironmentFault
 from integrator.monitor.monitor import Monitor
 from integrator.monitor.page import SCRIPT_HASH, page
 from integrator.plan import Plan
 from integrator.run.seen.observer import Observer
-from integrator.sources.sockets.endpoint import is_loopback
 
 _PATIENCE_S = 10
 """How long a client may take to ask, and then to take the answer."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import ssl
 from dataclasses import dataclass, field
 
@@ -45,14 +44,6 @@ class Refused(Exception):
     def __init__(self, reason: str, begins: bytes = b"", *, retry: bool = False) -> None:
         self.begins, self.retry = begins, retry
         super().__init__(reason)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine by its name or address alone; no name is looked up."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def limits_of(location: SocketLocation) -> Limits:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from integrator import durable
+from integrator.channel.loopback import is_loopback
 from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Report
 from integrator.channel.sources import SocketLocation
@@ -18,7 +19,7 @@ from integrator.schema import Table
 from integrator.sources.contract import Feed, FixedSchemas, Opening, Problems
 from integrator.sources.files.reader import FileReader
 from integrator.sources.location import check_table
-from integrator.sources.sockets.endpoint import endpoint_of, is_loopback, limits_of
+from integrator.sources.sockets.endpoint import endpoint_of, limits_of
 from integrator.sources.sockets.line_gate import line_gate_of
 from integrator.sources.sockets.receiver import Receiver
 from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
