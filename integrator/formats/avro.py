@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -24,25 +23,10 @@ from integrator.engine.arrays import Ints
 from integrator.formats import connect
 from integrator.formats.avro_values import BY_COLUMN, sayable
 from integrator.formats.contract import Format, Frame, prefix
+from integrator.formats.record_names import name_refusal, record_refusal
 from integrator.formats.records import Columns
 from integrator.schema import Column, Type
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-RESERVED = (
-    "null",
-    "boolean",
-    "int",
-    "long",
-    "float",
-    "double",
-    "bytes",
-    "string",
-    "record",
-    "enum",
-    "array",
-    "map",
-    "fixed",
-)
 _DURATION = {"size": 12, "logicalType": "duration"}
 
 _PRIMITIVES = {"boolean": "boolean", "float": "float", "double": "double", "bytes": "bytes", "string": "string"}
@@ -219,21 +203,6 @@ def _zero(kind: Type, options: Options) -> Any:
             return None
         case _:
             return ""
-
-
-def name_refusal(name: str) -> str | None:
-    """Return why a column or table cannot have this name in Avro, or None."""
-    if NAME.fullmatch(name):
-        return None
-    return "a name has letters, digits and underscores, and no digit first; give another (BaseName)"
-
-
-def record_refusal(name: str) -> str | None:
-    """Return why no record can have this name, which may have dots, or None."""
-    own = name.rpartition(".")[2]
-    if own in RESERVED:
-        return f"{own} is a type of Avro's; give another (BaseName)"
-    return next(filter(None, map(name_refusal, name.split("."))), None)
 
 
 def string_schema() -> str:

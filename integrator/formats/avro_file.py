@@ -18,6 +18,7 @@ from integrator.engine.arrays import Ints
 from integrator.formats import avro
 from integrator.formats.avro_values import BY_COLUMN, sayable
 from integrator.formats.contract import Format, Frame
+from integrator.formats.record_names import name_refusal, record_refusal
 from integrator.formats.records import Columns
 
 MAGIC = b"Obj\x01"
@@ -59,8 +60,8 @@ FORMAT = Format(
     missing="refuse",
     schema_text=avro.schema_text,
     refusal=sayable,
-    name_refusal=avro.name_refusal,
-    record_refusal=avro.record_refusal,
+    name_refusal=name_refusal,
+    record_refusal=record_refusal,
     text=False,
     named=True,
     bundles=lambda _options: "table",

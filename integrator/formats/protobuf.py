@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from integrator import schema
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import proto_text
-from integrator.formats.avro import name_refusal
 from integrator.formats.contract import Format, Frame, prefix
 from integrator.formats.protobuf_values import BY_COLUMN, ITEMS, LIST, STRUCT, inside, numbered
+from integrator.formats.record_names import name_refusal
 from integrator.formats.records import PATH, Columns
 from integrator.schema import Column, Type
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from integrator.formats import avro
 from integrator.formats.keys import KEYS
+from integrator.formats.record_names import record_refusal
 from integrator.imports.connect_file import Config
 from integrator.imports.debezium_tables import Tables
 from integrator.imports.debezium_topics import Topics
@@ -96,7 +96,7 @@ def _instead(at: int, letter: str, mode: str) -> str:
 
 def _refused(template: str) -> bool:
     """Return whether names of a template cannot be; what is filled in is looked at when the channel is checked."""
-    return avro.record_refusal(template.replace("{", "").replace("}", "")) is not None
+    return record_refusal(template.replace("{", "").replace("}", "")) is not None
 
 
 def _serializer(table: str, draft: Draft) -> str:
