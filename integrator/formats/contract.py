@@ -90,6 +90,8 @@ class Format:
     """Whether values have no NaN, no infinities, and no years beyond 9999."""
     text: bool = True
     """Whether messages are text, which can be in another encoding, or with other line ends."""
+    numbers_of: Callable[[str], tuple[tuple[str, int], ...]] | None = None
+    """The numbers that fields have in a schema's text, by their paths; None where fields have none."""
     bundles: Callable[[Options], Bundles] = lambda _options: ""
     compresses: Callable[[Options], bool] = lambda _options: False
     """Whether `assemble` compresses rows, so that some may become larger."""

@@ -176,6 +176,7 @@ FORMAT = Format(
     name_refusal=name_refusal,
     record_refusal=record_refusal,
     schema_type="PROTOBUF",
+    numbers_of=numbers_of,
     columns_refusal=clash,
     header_tail=b"\x00",
     text=False,

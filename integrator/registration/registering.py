@@ -12,7 +12,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.transactions import NAME as TRANSACTIONS
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.formats.protobuf import numbers_of
+from integrator.formats import FORMATS
 from integrator.plan import Plan
 from integrator.plan.registry import Registration, RegistrySettings
 from integrator.registration.compatible import incompatibility, rescaled
@@ -81,8 +81,8 @@ def _checked(client: SchemaRegistryClient, settings: RegistrySettings, registrat
 
 def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
     """Return the recipe with the field numbers of Protobuf messages that are there: a number keeps its field."""
-    settings = plan.registry
-    if settings is None or plan.recipe.messages.layout.format != "REGISTRY_PROTOBUF":
+    settings, numbers_of = plan.registry, FORMATS[plan.recipe.messages.layout.format].numbers_of
+    if settings is None or numbers_of is None:
         return plan.recipe
     taken: dict[str, tuple[tuple[str, int], ...]] = {}
     for registration in plan.registrations:
