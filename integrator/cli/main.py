@@ -10,7 +10,7 @@ import contextlib
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,7 @@ import typer
 
 from integrator.channel.secret import Secrets
 from integrator.cli import airbyte as airbytes
-from integrator.cli import definitions, output, state, transfer
+from integrator.cli import definitions, output, refresh, replay_command, send_command, state
 from integrator.cli import imports as importing
 from integrator.cli import init as initial
 from integrator.cli.local import local_timezone
@@ -38,8 +38,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.add_typer(importing.app, name="import")
-app.add_typer(airbytes.app, name="airbyte")
+GROUPS: dict[str, typer.Typer] = {"import": importing.app, "airbyte": airbytes.app}
+"""Commands that have commands below them."""
+for _name, _group in GROUPS.items():
+    app.add_typer(_group, name=_name)
 
 
 def _show_version(wanted: bool) -> None:
@@ -190,17 +192,19 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         show.plan(made, table or [], output.console())
 
 
-for _command in (
-    state.state,
-    transfer.refresh,
-    transfer.replay,
-    state.suspend,
-    state.resume,
-    transfer.send,
-    definitions.tables,
-    initial.init,
-):
-    app.command()(_command)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "state": state.state,
+    "refresh": refresh.refresh,
+    "replay": replay_command.replay,
+    "suspend": state.suspend,
+    "resume": state.resume,
+    "send": send_command.send,
+    "tables": definitions.tables,
+    "init": initial.init,
+}
+"""Commands that have modules of their own."""
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
 
 
 @app.command()
