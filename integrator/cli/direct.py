@@ -20,10 +20,12 @@ from integrator.plan import Plan
 from integrator.sources.binlog.server import PASSWORD_VARIABLE, SCHEMES
 from integrator.sources.capture.source import CapturedSource
 
-PASSWORD_VARIABLES = {"postgres": "PGPASSWORD"} | dict.fromkeys(SCHEMES, PASSWORD_VARIABLE)
+PASSWORD_VARIABLES = {"postgres": "PGPASSWORD", **dict.fromkeys(SCHEMES, PASSWORD_VARIABLE)}
 """The variables by which clients take a password (https://www.postgresql.org/docs/current/libpq-envars.html)."""
-_CLASSES = {"postgresql": "postgres", "postgres": "postgres"} | {name: name for name in SCHEMES}
+_CLASSES = {"postgresql": "postgres", "postgres": "postgres", **dict(zip(SCHEMES, SCHEMES, strict=True))}
 """The classes of locations, by what an address begins with."""
+_WITHOUT_SCHEMAS: dict[str, str] = {**dict.fromkeys(SCHEMES, "")}
+"""Classes whose databases have no schemas in them."""
 _PLAIN = '  - {action: FileFormat, group: "*", Json: true, JsonMode: ROW_FRAGMENTS}\n'
 FORMATS = {
     "connect-json": ("", "CONNECT_SCHEMA"),
@@ -121,7 +123,7 @@ def channel_of(asked: Asked) -> Direct:
     source += f"    values_without_form: {word(asked.values_without_form)}\n    on_rewrite: {word(asked.on_rewrite)}\n"
     if asked.snapshot:
         source += f"    snapshot: {word(asked.snapshot)}\n"
-    database = "" if class_ in SCHEMES else f"{_OTHER.sub('_', _database(address))}."
+    database = "" if class_ in _WITHOUT_SCHEMAS else f"{_OTHER.sub('_', _database(address))}."
     topic = database + "{hvr_schema}.{hvr_tbl_base_name}"
     return Direct(name, _text(asked, name, source, topic), password, PASSWORD_VARIABLES[class_])
 

@@ -30,6 +30,10 @@ max_wal_senders = 20
 """
 
 
+class NoDatabaseError(Exception):
+    """No database can be started here."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """A server that runs. control: pg_ctl, with its words."""

@@ -20,6 +20,7 @@ from rich.console import Console
 from integrator import plan as planning
 from integrator.cli import command_file, direct, embedded_postgres, output
 from integrator.cli.connect_values import readable
+from integrator.cli.embedded_postgres import NoDatabaseError
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.errors import EnvironmentFault, command
 from integrator.names.numbers import counted
@@ -42,10 +43,6 @@ _LIVE_S, _EACH_S, _SHOWN, _PATIENCE_S = 8.0, 0.05, 3, 300.0
 """For how long changes are shown, the pause between two, how many a second, and how long any of them is waited for."""
 _LAST = 2_000_000_000
 """The id of the order by which it is known that all before it has arrived."""
-
-
-class NoDatabaseError(Exception):
-    """No database can be started here."""
 
 
 def run(timezone: str) -> None:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from integrator import plan as planning
 from integrator.channel.created_topics import rule_of
 from integrator.cli import live, output
 from integrator.cli.connect_values import readable
+from integrator.cli.embedded_postgres import NoDatabaseError
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.read_back import Received, read_back
 from integrator.errors import EnvironmentFault
@@ -40,6 +41,8 @@ _BROKERS = "KAFKA_BROKERS"
 _SHOWN = 2
 _OURS = ("op_val", "integ_seq")
 """The columns that the channel adds to those of the tables."""
+LIVE: dict[str, Callable[[str], None]] = {"postgres": live.run}
+"""Demonstrations with a database of their own, by the class of its location."""
 
 
 def run(channel: str | None, timezone: str, *, recorded: bool) -> None:
@@ -50,12 +53,14 @@ def run(channel: str | None, timezone: str, *, recorded: bool) -> None:
     """
     console = output.console()
     if channel is None and not recorded:
-        try:
-            live.run(timezone)
-        except live.NoDatabaseError as error:
-            console.print(f"No database can be started here, so changes of one are sent that were recorded: {error}\n")
-        else:
-            return
+        for run_live in LIVE.values():
+            try:
+                run_live(timezone)
+            except NoDatabaseError as error:
+                text = "No database can be started here, so changes of one are sent that were recorded"
+                console.print(f"{text}: {error}\n")
+            else:
+                return
     file = channel or _own()
     with _with_kafka(file, timezone) as plan:
         brokers = os.environ[_BROKERS]
