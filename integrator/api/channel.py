@@ -19,9 +19,9 @@ from integrator.channel.secret import Secrets
 from integrator.cli import check as checking
 from integrator.cli import command_file, direct, show
 from integrator.cli.local import local_timezone
+from integrator.cli.observers import observed
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, IntegratorError
-from integrator.monitor.server import serving
 from integrator.names import meant
 from integrator.plan import Plan
 
@@ -158,7 +158,7 @@ def integrate(
     from integrator.run import daemon  # noqa: PLC0415 - heavy
 
     logs.configure(made.secrets)
-    with serving([made]) as observer:
+    with observed([made]) as observer:
         daemon.integrate([made], once=once, observer=observer, stopping=stopping, spark=spark)
 
 

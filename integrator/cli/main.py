@@ -100,7 +100,7 @@ def _begin_spark() -> None:
 
 def _integrate(plans: list[Plan], *, once: bool) -> None:
     """Integrate channels, with what watches them. Raises IntegratorError."""
-    from integrator.monitor.server import serving
+    from integrator.cli.observers import observed
     from integrator.run import daemon
     from integrator.run.seen import progress
     from integrator.run.state.directory import State
@@ -110,7 +110,7 @@ def _integrate(plans: list[Plan], *, once: bool) -> None:
     progress.configure(*(plan.secrets for plan in plans))
     for plan in plans:  # before their address is found to be taken
         State(plan.state).check_free(plan.channel)
-    with serving(plans) as observer:
+    with observed(plans) as observer:
         daemon.integrate(plans, once=once, observer=observer)
 
 

@@ -3,6 +3,5 @@
 monitor      the observer: keeps what each channel does, its counts, its last failure; status as JSON
 metrics      the same for Prometheus
 history      rows and latency of the last hour; plots draws them
-backlog      what is not synced yet: files and bytes
 page         the status page; server: HTTP
 """

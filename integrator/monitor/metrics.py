@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
-from integrator.monitor.backlog import Lag
+from integrator.backlog import Lag
 from integrator.run.seen.failure import Failure
 from integrator.run.state.sync import Cycle
 

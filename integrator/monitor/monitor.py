@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from integrator.backlog import Backlog, backlog_of
 from integrator.errors import DATA, command
-from integrator.monitor.backlog import Backlog, backlog_of
 from integrator.monitor.history import History
 from integrator.monitor.metrics import Metrics, operations
 from integrator.plan import Plan

@@ -13,7 +13,7 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
-from integrator.monitor.backlog import shown
+from integrator.backlog import shown
 from integrator.monitor.monitor import Monitor
 from integrator.monitor.plots import Points, plot
 from integrator.names.numbers import counted, size

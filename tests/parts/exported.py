@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from integrator.monitor.backlog import Lag
+from integrator.backlog import Lag
 from integrator.monitor.metrics import Metrics
 from integrator.sources.contract import ServerLog
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from integrator import plan
+from integrator import backlog, plan
 from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError, DeliveryError, EnvironmentFault, PublicDataError
-from integrator.monitor import backlog, server
+from integrator.monitor import server
 from integrator.monitor.monitor import Monitor
 from integrator.monitor.page import page
 from integrator.monitor.server import serving

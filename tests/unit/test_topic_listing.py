@@ -5,10 +5,10 @@ import threading
 import pytest
 import structlog
 
+from integrator import backlog
 from integrator.channel.topics import TopicsLocation
 from integrator.errors import EnvironmentFault
 from integrator.librdkafka.cluster import Topic
-from integrator.monitor import backlog
 from integrator.sources import stream
 from integrator.sources.journal.journal import Journal
 from integrator.sources.kafka import listing
