@@ -13,8 +13,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 
 from integrator.errors import ConfigurationError, EnvironmentFault, shortened
-from integrator.refresh.tables import DRIVERS
 from integrator.run.spark import jvm_log as spark_log
+from integrator.sources.jdbc_drivers import DRIVERS
 
 _HAVE_IT = {
     "postgresql": "Debian's libpostgresql-jdbc-java has it as /usr/share/java/postgresql.jar",

@@ -7,14 +7,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from integrator.backlog import Lag
 from integrator.channel.secret import Secrets, mask_properties
 from integrator.cli import show
 from integrator.durable import Damaged
 from integrator.encode.messages import value_schema
 from integrator.errors import ConfigurationError, IntegratorError
-from integrator.monitor.backlog import Lag
 from integrator.plan import Plan
-from integrator.refresh.ledger import Ledger
 from integrator.run.seen.failure import Failure
 from integrator.run.seen.heartbeat import Beat
 from integrator.run.state import aside
@@ -124,7 +123,7 @@ def state(
         "suspended": kept.suspended,
         "failure": dataclasses.asdict(failed) if failed else None,
         "set_aside": {name: dataclasses.asdict(one) for name, one in aside.read(kept.path).items()},
-        "refreshes": list(Ledger(kept.path).standing()),
+        **{name: list(lines(kept.path)) for name, lines in show.STANDING.items()},
         "cycles": [
             dataclasses.asdict(one) | {"at": one.at.isoformat()} for one in cycles if not isinstance(one, Damaged)
         ],

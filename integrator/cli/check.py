@@ -16,7 +16,12 @@ from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorEr
 from integrator.names.numbers import are, counted
 from integrator.plan import Plan
 from integrator.plan.compaction import CLEANUP, COMPACTED, partial_keys
+from integrator.refresh import tries
+from integrator.sources.contract import Problems
 from integrator.sources.tables import Database, TableSource
+
+TRIES: dict[str, Callable[[Plan], Problems]] = {"refresh": tries.problems}
+"""How tables that are read whole are tried."""
 
 
 def look_at(plans: Sequence[Plan]) -> str:
@@ -58,12 +63,7 @@ def connect(plans: Sequence[Plan], test_topic: str | None) -> str:
 
 def _source(plan: Plan) -> Iterator[str]:
     """Try a source that is not on this machine."""
-    if isinstance(plan.source, TableSource):
-        from integrator.refresh import tries  # noqa: PLC0415 - needs Spark, and else check does not
-
-        wrong = tries.problems(plan)
-    else:
-        wrong = plan.source.reach(plan.directory)
+    wrong = TRIES["refresh"](plan) if isinstance(plan.source, TableSource) else plan.source.reach(plan.directory)
     found = [plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in wrong]
     if found:
         raise ConfigurationError(found)

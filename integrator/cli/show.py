@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text as Cell
 
+from integrator.backlog import Lag, shown
 from integrator.channel import paths
 from integrator.channel.secret import mask_properties
 from integrator.cli.output import grid, plain_grid
@@ -16,7 +18,6 @@ from integrator.contracts.table_recipe import CaptureRecipe, Field, KeyRecipe
 from integrator.durable import Damaged
 from integrator.encode.messages import value_schema
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
-from integrator.monitor.backlog import Lag, shown
 from integrator.names.numbers import counted, size
 from integrator.plan import Plan
 from integrator.refresh.ledger import Ledger
@@ -27,8 +28,11 @@ from integrator.run.state.directory import State
 from integrator.run.state.rewind import Synced
 from integrator.schema import describe
 
+STANDING: dict[str, Callable[[Path], Iterator[str]]] = {"refreshes": lambda state: Ledger(state).standing()}
+"""What else keeps progress in a state, by its name in JSON: where it stands, a line each."""
 
-def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterator[str]:
+
+def standing(state: State, failure: Failure | None) -> Iterator[str]:
     """Yield what a channel does now, why it waits, its last failure, and its refreshes: a line each."""
     holder, beat = state.holder(), Beat.read(state.path)
     if holder is not None:
@@ -44,7 +48,8 @@ def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterat
         again = "" if failure.mended else again
         yield f"last failure: {failure.time} ({failure.kind}), {what}, number {failure.in_a_row} in a row{again}"
         yield from (f"  {line}" for line in failure.error.splitlines())
-    yield from refreshes.standing()
+    for lines in STANDING.values():
+        yield from lines(state.path)
     yield from aside.texts(state.path)
 
 

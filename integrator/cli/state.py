@@ -29,10 +29,9 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_object: AsJson = False,
 ) -> None:
     """Show the last synced cycles of a channel, go back to one, or write or read a backup of the progress."""
+    from integrator.backlog import Lag, backlog_of
     from integrator.cli import as_json, show
-    from integrator.monitor.backlog import Lag, backlog_of
     from integrator.names.numbers import are, counted
-    from integrator.refresh.ledger import Ledger
     from integrator.run.seen import failure
     from integrator.run.state import backup, rewind
     from integrator.run.state.directory import MOVING_BACK, State
@@ -71,7 +70,7 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         there = lag()
         typer.echo(as_json.state(found.channel, kept, failure.read(kept.path), rewind.history(kept)[-cycles:], there))
         return
-    for line in show.standing(kept, failure.read(kept.path), Ledger(kept.path)):
+    for line in show.standing(kept, failure.read(kept.path)):
         console.print(line)
     show.state(rewind.history(kept)[-cycles:], console)
     for line in show.lag(lag()):  # last: it may fail, where what it asks is away

@@ -22,6 +22,7 @@ from integrator.channel.paths import is_uri
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import EnvironmentFault, shortened
 from integrator.schema import Column, Table
+from integrator.sources.jdbc_drivers import DRIVERS
 from integrator.sources.tables import Database, Snapshot, TableSource
 
 POSTGRES, MYSQL, MARIADB = "postgresql", "mysql", "mariadb"
@@ -51,15 +52,6 @@ _FAILED = re.compile(r"^\s*Caused by: \S*SQL\w*Exception: (.*)$", re.MULTILINE)
 QUERY_FAILED = "the query failed at the database"
 _LOOKED_AT = 1000
 """Rows of JSON files in which the names are looked for."""
-DRIVERS = {
-    POSTGRES: "org.postgresql.Driver",
-    MYSQL: "com.mysql.cj.jdbc.Driver",
-    MARIADB: "org.mariadb.jdbc.Driver",
-    "sqlserver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
-    "oracle": "oracle.jdbc.OracleDriver",
-    "db2": "com.ibm.db2.jcc.DB2Driver",
-}
-"""Java does not find a driver by itself in jars that came after its start."""
 
 
 def quoting(database: str) -> Callable[[str], str]:

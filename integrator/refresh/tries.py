@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from integrator.errors import EnvironmentFault
 from integrator.plan import Plan
-from integrator.refresh.tables import answered, frame
-from integrator.run.spark import session
 from integrator.sources.contract import Problems
 from integrator.sources.tables import Database
 
@@ -18,6 +16,9 @@ def problems(plan: Plan) -> Problems:
     source = plan.tables_at
     if not isinstance(source, Database):
         return
+    from integrator.refresh.tables import answered, frame  # noqa: PLC0415 - needs Spark, and other checks do not
+    from integrator.run.spark import session  # noqa: PLC0415 - as above
+
     spark = session.start(f"{plan.channel} check", source.location.jars)
     seen: set[str] = set()
     try:
