@@ -1,6 +1,6 @@
 """Each leaf in turn removed from a copy of the tree, and what is left checked: `make leaves`.
 
-A leaf is a module or folder that tests/size.py lists, and its line on a shelf: an entry of a dict in a module. With it
+A leaf is a module or folder that tests/size.py lists, and its line on a shelf: an entry of a dict, or a command. With it
 go the leaves that are built upon it, and the modules beside it that nothing else imports. All that is left must be
 importable, and pass ruff, mypy, lint-imports and the tests (`--tests`). A test that fails concerns the leaf where it
 imports it, or runs its code in the whole tree (tests/parts/entered.py); any other one that fails is an error.
@@ -75,13 +75,26 @@ class _Source:
                 yield from ((shelf, at, (heads[at], heads[at + 1])) for at in range(len(shelf.values)))
 
 
+def _commands(tree: ast.Module, gone: Callable[[str], bool]) -> Iterator[ast.stmt]:
+    """Yield the commands that import what is gone: functions with a decorator."""
+    for one in tree.body:
+        if isinstance(one, ast.FunctionDef) and one.decorator_list:
+            inside = [part for part in ast.walk(one) if isinstance(part, ast.ImportFrom)]
+            if any(gone(f"{part.module}.{name.name}") for part in inside for name in part.names):
+                yield one
+
+
 def without(text: str, gone: Callable[[str], bool]) -> tuple[str, set[str]]:
-    """Return a module without its imports of what is gone, and without the entries of its dicts that use them.
+    """Return a module without its imports of what is gone, and without the entries and commands that use them.
 
     With it the keys of these entries that are texts. Raises Tangled.
     """
     source = _Source(text)
     lost, keys, edits, wrong = set[str](), set[str](), dict[Span, bytes](), set[int]()
+    for command in _commands(source.tree, gone):
+        assert isinstance(command, ast.FunctionDef)
+        edits[source.span(command.decorator_list[0])[0] - 1, source.span(command)[1]] = b""
+        source.tree.body.remove(command)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ImportFrom | ast.Import):
             of = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
@@ -138,6 +151,9 @@ def cut_of(leaf: str, graph: grimp.ImportGraph) -> Cut:
                 continue
             try:
                 text = (ROOT / path_of(module)).read_text(encoding="utf-8")
+                if module == "integrator":  # the face of the Python interface
+                    cut.shelves[module], keys = f'"""{ast.get_docstring(ast.parse(text))}\n"""\n', set[str]()
+                    continue
                 cut.shelves[module], keys = without(text, cut.has)
                 cut.keys |= keys
             except Tangled as lines:

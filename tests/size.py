@@ -35,6 +35,11 @@ LEAVES = {
 """Of each package or shelf the modules that are leaves: what a user can choose. `make leaves` removes each of them."""
 COMMANDS = {
     "integrator.airbyte": ["integrator.cli.airbyte"],
+    "integrator.refresh": ["integrator.cli.refresh"],
+    "integrator.replay": ["integrator.cli.replay", "integrator.cli.replay_command"],
+    "integrator.sources.kafka": ["integrator.cli.over_topics"],
+    "integrator.sources.postgres": ["integrator.cli.live"],
+    "integrator.sources.sockets": ["integrator.cli.send", "integrator.cli.send_command"],
 }
 """Of a leaf the modules elsewhere that are its commands, or are otherwise nothing without it."""
 OF_LEAVES = [
