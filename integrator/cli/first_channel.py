@@ -40,6 +40,30 @@ _OF_CHANNEL = "Problems of this channel, as `check` names them:"
 
 
 @dataclass(frozen=True)
+class Target:
+    """Where messages go. brokers: None for those of the source. registry: of Avro's schemas; None for JSON."""
+
+    brokers: str | None = None
+    registry: str | None = None
+
+
+@dataclass(frozen=True)
+class TopicsRequest:
+    """What topics a first channel is to read, and how.
+
+    topics: names and patterns. brokers: of the source. registry: the URL of the source's registry. client: a file of
+    properties of a Kafka client. target: where messages go. defined: whether there are definitions of tables.
+    """
+
+    topics: Sequence[str]
+    brokers: str | None
+    registry: str | None
+    client: Path | None
+    target: Target
+    defined: bool
+
+
+@dataclass(frozen=True)
 class Source:
     """The source of a channel that is to be written.
 

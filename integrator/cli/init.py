@@ -97,12 +97,12 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     dialect = written.sql_dialect if written else sql_dialect
     try:
         if from_topic:
-            from integrator.cli import over_topics
+            from integrator.cli.first_sources import ASKED
 
-            wanted = over_topics.Asked(
-                from_topic, brokers, registry, command_config, over_topics.Target(to, to_registry), file is not None
+            wanted = first_channel.TopicsRequest(
+                from_topic, brokers, registry, command_config, first_channel.Target(to, to_registry), file is not None
             )
-            source, target = over_topics.source_of(wanted, channel, template, secrets)
+            source, target = ASKED["topics"](wanted, channel, template, secrets)
         else:
             source, target = (
                 first_channel.of_files(changes or "changes", channel, template),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from integrator.channel.access import KafkaAccess, RegistryLocation
 from integrator.channel.paths import DIRECTORY, directory_of
 from integrator.channel.secret import REFERENCE, Secrets
 from integrator.channel.topics import TopicsLocation, is_read
-from integrator.cli.first_channel import Source, name_of
+from integrator.cli.first_channel import Source, TopicsRequest, name_of
 from integrator.cli.templates import NO_ACCESS, PRODUCTION_RULES, RULES, Template
 from integrator.decode.dialects import CHOSEN
 from integrator.errors import ConfigurationError, Reason
@@ -41,31 +41,7 @@ _TARGETS = ("{}.{{hvr_tbl_name}}", "{}-out.{{hvr_tbl_name}}", "out-{}.{{hvr_tbl_
 """How target topics may be called, by the channel's name: the first that the source does not read is taken."""
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where messages go. brokers: None for those of the source. registry: of Avro's schemas; None for JSON."""
-
-    brokers: str | None = None
-    registry: str | None = None
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the command was given.
-
-    topics: names and patterns. brokers: of the source. registry: the URL of the source's registry. client: a file of
-    properties of a Kafka client. target: where messages go. defined: whether there are definitions of tables.
-    """
-
-    topics: Sequence[str]
-    brokers: str | None
-    registry: str | None
-    client: Path | None
-    target: Target
-    defined: bool
-
-
-def source_of(asked: Asked, channel: Path, template: Template, secrets: Secrets) -> tuple[Source, str]:
+def source_of(asked: TopicsRequest, channel: Path, template: Template, secrets: Secrets) -> tuple[Source, str]:
     """Return the source of a channel over topics, and the brokers that it sends to. Raises IntegratorError.
 
     secrets: get the passwords that are found.
@@ -101,7 +77,7 @@ def source_of(asked: Asked, channel: Path, template: Template, secrets: Secrets)
     return made, brokers
 
 
-def _access(asked: Asked) -> Draft:
+def _access(asked: TopicsRequest) -> Draft:
     """Return how the brokers and the registry are reached, with references in the place of secrets."""
     draft = Draft("", "")
     values = connect_file.values_of(asked.client) if asked.client else {}
@@ -172,7 +148,7 @@ def _judged(one: Sampled, dialect: str, *, has_tables: bool) -> Sampled:
     return one
 
 
-def _none(asked: Asked) -> str:
+def _none(asked: TopicsRequest) -> str:
     place = asked.brokers or (f"the brokers of {asked.client}" if asked.client else _SERVERS)
     topics = ", ".join(asked.topics)
     return (
@@ -195,7 +171,7 @@ def _lines(found: Sequence[Sampled], tables: Sequence[Table]) -> Iterator[str]:
         yield from unread
 
 
-def _reported(asked: Asked, draft: Draft) -> list[str]:
+def _reported(asked: TopicsRequest, draft: Draft) -> list[str]:
     if asked.target.brokers is not None and asked.client is not None:
         draft.report.todo(
             f"write at the location kaf how {asked.target.brokers} is reached (docs/howto/secure-kafka.md)"
