@@ -104,14 +104,15 @@ def without(text: str, gone: Callable[[str], bool]) -> tuple[str, set[str]]:
                 wrong |= {node.lineno} - {one.lineno for one in source.tree.body}
                 node.names = kept
                 edits[source.span(node)] = ast.unparse(node).encode() if kept else b""
-    used = {one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id in lost}
+    used: set[ast.AST] = {one for one in ast.walk(source.tree) if isinstance(one, ast.Name) and one.id in lost}
+    used |= {one for one in ast.walk(source.tree) if isinstance(one, ast.Constant) and gone(str(one.value))}
     for shelf, at, span in source.entries():
         key, value = shelf.keys[at], shelf.values[at]
         if names := used & {*ast.walk(value), *(ast.walk(key) if key else ())}:
             used -= names
             edits[span] = b""
             keys |= {one.value for one in ast.walk(key or value) if isinstance(one, ast.Constant) and str(one.value)}
-    if wrong := wrong | {one.lineno for one in used}:
+    if wrong := wrong | {one.lineno for one in used if isinstance(one, ast.expr)}:
         raise Tangled(", ".join(map(str, sorted(wrong))))
     data = source.data
     for (first, last), new in sorted(edits.items(), reverse=True):
@@ -147,10 +148,11 @@ def cut_of(leaf: str, graph: grimp.ImportGraph) -> Cut:
         before = set(cut.gone)
         cut.shelves, cut.tangles, cut.keys = {}, [], set()
         for module in sorted(graph.modules):
-            if cut.has(module) or not any(map(cut.has, graph.find_modules_directly_imported_by(module))):
+            text = (ROOT / path_of(module)).read_text(encoding="utf-8")
+            by_import = any(map(cut.has, graph.find_modules_directly_imported_by(module)))
+            if cut.has(module) or not (by_import or any(f'"{one}' in text for one in cut.gone)):
                 continue
             try:
-                text = (ROOT / path_of(module)).read_text(encoding="utf-8")
                 if module == "integrator":  # the face of the Python interface
                     cut.shelves[module], keys = f'"""{ast.get_docstring(ast.parse(text))}\n"""\n', set[str]()
                     continue

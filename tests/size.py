@@ -38,6 +38,11 @@ COMMANDS = {
     "integrator.refresh": ["integrator.cli.refresh"],
     "integrator.replay": ["integrator.cli.replay", "integrator.cli.replay_command"],
     "integrator.sources.kafka": ["integrator.cli.over_topics"],
+    "integrator.registry": [
+        "integrator.registration.compatible",
+        "integrator.registration.refused",
+        "integrator.registration.registering",
+    ],
     "integrator.sources.postgres": ["integrator.cli.live"],
     "integrator.sources.sockets": ["integrator.cli.send", "integrator.cli.send_command"],
 }

@@ -9,7 +9,7 @@ from integrator.channel.access import RegistryLocation
 from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Report
 from integrator.channel.secret import Secrets
-from integrator.registry.access import RegistryAccess
+from integrator.contracts.registry_access import RegistryAccess
 
 NEEDS_URL = "needs Kafka_Schema_Registry, the registry's URL, beside it"
 

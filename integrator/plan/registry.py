@@ -9,9 +9,9 @@ from integrator.channel.locations import KafkaLocation
 from integrator.channel.problems import Problems, named
 from integrator.channel.registry_access import NEEDS_URL, access_of
 from integrator.contracts.recipe import Recipe
+from integrator.contracts.registry_access import RegistryAccess
 from integrator.encode import messages, transactions
 from integrator.formats.keys import SchemaType
-from integrator.registry.access import RegistryAccess
 
 DEFAULT_STRATEGY = "TopicNameSuffixStrategy"
 

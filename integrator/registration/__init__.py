@@ -9,7 +9,13 @@ The client's library takes 0.6 s to load: only a channel that has a registry loa
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from integrator.plan import Plan
+
+CLIENTS: dict[str, str] = {"confluent": "integrator.registration.registering"}
+"""What registers schemas: modules with the functions below, which are imported at first use."""
 
 
 def resolve(plan: Plan) -> Plan:
@@ -19,9 +25,8 @@ def resolve(plan: Plan) -> Plan:
     """
     if plan.registry is None:
         return plan
-    from integrator.registration import registering  # noqa: PLC0415 - see above
-
-    return registering.resolve(plan, plan.registry)
+    found: Plan = _registering().resolve(plan, plan.registry)
+    return found
 
 
 def check(plan: Plan) -> list[str]:
@@ -31,6 +36,9 @@ def check(plan: Plan) -> list[str]:
     """
     if plan.registry is None:
         return []
-    from integrator.registration import registering  # noqa: PLC0415 - see above
+    found: list[str] = _registering().check(plan, plan.registry)
+    return found
 
-    return registering.check(plan, plan.registry)
+
+def _registering() -> Any:
+    return import_module(CLIENTS["confluent"])

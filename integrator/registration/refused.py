@@ -8,9 +8,9 @@ import json
 from confluent_kafka.schema_registry import RegisteredSchema
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
+from integrator.contracts.registry_access import RegistryAccess
 from integrator.errors import IntegratorError, SchemaRefused
 from integrator.plan.registry import Registration
-from integrator.registry.access import RegistryAccess
 from integrator.registry.bounded import printable, printable_lines
 from integrator.registry.explained import explained
 

