@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # The pure tests with a marker; each process would import all others first.
 marked = -m $(1) $$(grep -rlw 'mark.$(1)' tests/unit tests/wire)
 
-.PHONY: quickstart install test fast lint fmt size cov bench faults fuzz lock docs site release-dry-run clean
+.PHONY: quickstart install test fast lint fmt size leaves cov bench faults fuzz lock docs site release-dry-run clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
@@ -53,6 +53,10 @@ fmt: $(VENV)/installed
 size: $(VENV)/installed
 	@$(BIN)/python -m tests.size
 
+# Each leaf removed in turn, and what is left checked: some minutes each.
+leaves: $(VENV)/installed
+	$(BIN)/python -m tests.leaves
+
 # Lines and branches that pure tests run, as pages in build/coverage. Compiled loops count as not run.
 cov: $(VENV)/installed
 	$(BIN)/pytest -q -n auto --dist loadfile --cov --cov-report=html --cov-report=term:skip-covered tests/unit tests/wire
@@ -68,7 +72,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.capture
 	$(BIN)/python -m tests.bench.guarantees
 
-faults: $(VENV)/installed
+faults: $(VENV)/installed leaves
 	$(BIN)/python -m tests.model --schedules 1000000 --seed 100000
 	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 1
 	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 2 --delivery exactly_once

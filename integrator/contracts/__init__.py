@@ -5,5 +5,6 @@ operations      HVR's operation codes
 change_batch, segment  change rows, what dialects give and encoders take; sequence: their order in the source
 streams         what must hold over all records of a stream: positions, names of tables
 fragments       encoded rows between the two passes, and summaries of files
+registry_access how a schema registry is reached
 outgoing        messages on their way; report: what came of them; counters: what was counted or changed
 """

@@ -5,7 +5,7 @@ slices, watch, stream         what sources are divided into; a listing asked aga
 journal/                      which slice was taken when, on disk
 files/, sockets/              the sources
 shelf                         the sources, by the class of their location
-tables, jdbc_url              where whole tables come from, for `refresh`
+tables, jdbc_url, jdbc_drivers  where whole tables come from, for `refresh`
 
 A new source is a location in channel/sources, a file or folder here with what `contract.Source` asks, and a line in
 `shelf.SOURCES`.
