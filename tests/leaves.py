@@ -2,8 +2,9 @@
 
 A leaf is a module or folder that tests/size.py lists, and its line on a shelf: an entry of a dict, or a command. With it
 go the leaves that are built upon it, and the modules beside it that nothing else imports. All that is left must be
-importable, and pass ruff, mypy, lint-imports and the tests (`--tests`). A test that fails concerns the leaf where it
-imports it, or runs its code in the whole tree (tests/parts/entered.py); any other one that fails is an error.
+importable, and pass ruff, mypy, lint-imports and the tests (`--tests`). A test that fails concerns the leaf where its
+error is that the leaf cannot be imported, or names the key of its entry, or where it runs the leaf's code in the whole
+tree (tests/parts/entered.py); any other one that fails is an error.
 """
 
 from __future__ import annotations
@@ -225,11 +226,11 @@ def failing(tree: Path, tests: list[str], cut: Cut) -> tuple[int, list[str]]:
     failed: dict[str, str] = json.loads(noted.read_text(encoding="utf-8")) if noted.exists() else {}
     if not failed:
         return 0, [text[-2000:]]
-    names = "|".join(re.escape(one) for one in cut.gone)
-    importing = re.compile(
-        rf"No module named '({names})|cannot import name '\w+' from '({names})|partially initialized"
-    )
-    left = [test for test, text in failed.items() if not importing.search(text)]
+    modules = "|".join(map(re.escape, cut.gone))
+    folders = "|".join(re.escape(one.rpartition(".")[0]) for one in cut.gone)
+    asked_for = "".join(f"|'{re.escape(key)}'" for key in cut.keys)
+    about = re.compile(rf"^E .*(named '({modules})|import name '\w+' from '({folders}){asked_for})", re.MULTILINE)
+    left = [test for test, text in failed.items() if not about.search(text)]
     if left:
         ran(ROOT, "pytest", "-q", "-p", "tests.parts.entered", "-p", "no:cacheprovider", *left,
             ENTERED_MODULES=str(entered))  # fmt: skip
@@ -256,8 +257,9 @@ def checked(leaf: str, graph: grimp.ImportGraph, tests: list[str]) -> Iterator[s
             ran(tree, "ruff", "check", "-q", "--output-format", "concise", "integrator"),
             ran(tree, "mypy"),
             ran(tree, "lint-imports"),
-            ran(tree, "python", "-m", "tests.generate") if tests else "",
         ]
+        if tests:
+            ran(tree, "python", "-m", "tests.generate")  # the pages; a test fails where that fails
         of_leaf, failed = failing(tree, tests, cut) if tests and not any(wrong) else (0, [])
         yield ", ".join([*beside, *([f"{of_leaf} tests"] if of_leaf else [])])
         yield from filter(None, [*wrong, *failed])
