@@ -39,6 +39,8 @@ for one in pkgutil.walk_packages(integrator.__path__, "integrator."):
         importlib.import_module(one.name)
 """
 Span = tuple[int, int]
+_FEW = 4
+"""Test files for which a second process would take longer to start than it saves."""
 
 
 class Tangled(Exception):
@@ -219,8 +221,9 @@ def ran(tree: Path, *words: str, **environment: str) -> str:
 def failing(tree: Path, tests: list[str], cut: Cut) -> tuple[int, list[str]]:
     """Return how many tests concern the leaf, and what is wrong with those that fail without it and do not."""
     noted, entered = tree / "failed.json", tree / "entered.json"
-    text = ran(tree, "pytest", "-q", "-p", "tests.parts.entered", "--continue-on-collection-errors", "-n", "2",
-               "--dist", "loadfile", "-p", "no:cacheprovider", *tests, FAILED_TESTS=str(noted))  # fmt: skip
+    many = ["-n", "2", "--dist", "loadfile"] if len(tests) > _FEW else []
+    words = ["pytest", "-q", "-p", "tests.parts.entered", "-p", "no:cacheprovider"]
+    text = ran(tree, *words, "--continue-on-collection-errors", *many, *tests, FAILED_TESTS=str(noted))
     if not text:
         return 0, []
     failed: dict[str, str] = json.loads(noted.read_text(encoding="utf-8")) if noted.exists() else {}
@@ -232,8 +235,7 @@ def failing(tree: Path, tests: list[str], cut: Cut) -> tuple[int, list[str]]:
     about = re.compile(rf"^E .*(named '({modules})|import name '\w+' from '({folders}){asked_for})", re.MULTILINE)
     left = [test for test, text in failed.items() if not about.search(text)]
     if left:
-        ran(ROOT, "pytest", "-q", "-p", "tests.parts.entered", "-p", "no:cacheprovider", *left,
-            ENTERED_MODULES=str(entered))  # fmt: skip
+        ran(ROOT, *words, *left, ENTERED_MODULES=str(entered))
         ran_code: dict[str, list[str]] = json.loads(entered.read_text(encoding="utf-8"))
         left = [test for test in left if not any(map(cut.has, ran_code.get(test, ())))]
     return len(failed) - len(left), [f"{test}\n{failed[test]}" for test in left]
