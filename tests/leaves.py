@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
 import os
 import random
@@ -244,7 +245,9 @@ def failing(tree: Path, tests: list[str], cut: Cut) -> tuple[int, list[str]]:
 def checked(leaf: str, graph: grimp.ImportGraph, tests: list[str]) -> Iterator[str]:
     """Yield what goes with a leaf and how many tests concern it, and then all that is wrong without it."""
     cut = cut_of(leaf, graph)
-    beside = sorted(one.removeprefix("integrator.") for one in cut.gone - {leaf})
+    built = sorted(cut.gone & {*NAMES, *itertools.chain(*COMMANDS.values())} - {leaf})
+    parts = len(cut.gone) - len(built) - 1
+    beside = [f"with {', '.join(built)}"] * bool(built) + [f"{parts} modules beside it"] * bool(parts)
     if cut.tangles:
         yield ", ".join(beside)
         yield from cut.tangles
