@@ -3,8 +3,8 @@
 A leaf is a module or folder that tests/size.py lists, and its line on a shelf: an entry of a dict, or a command. With it
 go the leaves that are built upon it, and the modules beside it that nothing else imports. All that is left must be
 importable, and pass ruff, mypy, lint-imports and the tests (`--tests`). A test that fails concerns the leaf where its
-error is that the leaf cannot be imported, or names the key of its entry, or where it runs the leaf's code in the whole
-tree (tests/parts/entered.py); any other one that fails is an error.
+error is that the leaf cannot be imported, where its error or its parameters name the key of the leaf's entry, or where
+it runs the leaf's code in the whole tree (tests/parts/entered.py); any other one that fails is an error.
 """
 
 from __future__ import annotations
@@ -234,7 +234,8 @@ def failing(tree: Path, tests: list[str], cut: Cut) -> tuple[int, list[str]]:
     folders = "|".join(re.escape(one.rpartition(".")[0]) for one in cut.gone)
     asked_for = "".join(f"|'{re.escape(key)}'" for key in cut.keys)
     about = re.compile(rf"^E .*(named '({modules})|import name '\w+' from '({folders}){asked_for})", re.MULTILINE)
-    left = [test for test, text in failed.items() if not about.search(text)]
+    of_key = re.compile(rf"\[.*\b({'|'.join(map(re.escape, cut.keys))})\b") if cut.keys else re.compile(r"(?!)")
+    left = [test for test, text in failed.items() if not (about.search(text) or of_key.search(test))]
     if left:
         ran(ROOT, *words, *left, ENTERED_MODULES=str(entered))
         ran_code: dict[str, list[str]] = json.loads(entered.read_text(encoding="utf-8"))

@@ -38,7 +38,7 @@ CASES = [
     ({"channel": 'channel: "\x01"'}, "broken YAML"),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: [a]}}"},
-        "one location of class files or socket or kafka with topics or postgres or mysql or mariadb; found none: add one",
+        "found none: add one, such as {class: files",
     ),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"},

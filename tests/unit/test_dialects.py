@@ -423,7 +423,7 @@ def test_two_spellings_of_a_column_in_one_file_are_one(tmp_path):
 
 
 def test_a_dialect_that_is_none_is_a_problem_with_those_that_are(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"'odd' is no dialect; accepted are auto, hvr, .*cloudevents"):
+    with pytest.raises(ConfigurationError, match=r"'odd' is no dialect; accepted are auto, hvr, "):
         pure.recipe(tmp_path, DDL, META, "odd")
 
 
