@@ -66,7 +66,7 @@ class Latency(Model):
     """How soon changes are sent that are captured, or come through sockets (extension)."""
 
     sub_cycles: Annotated[float, Field(ge=0, le=120), Counted("seconds")] = Field(
-        10.0,
+        30.0,
         description="For so many seconds after a cycle, what has come is sent at once, in sub-cycles, without a Spark "
         "job for each; then the next cycle begins. 0: cycles alone. With `delivery: exactly_once`, on a Spark cluster, "
         "and where a run ends by itself, there are cycles alone.",
