@@ -33,6 +33,8 @@ class CycleGate:
         self._last: int | None = None
         self._closed = False
         self._began: float | None = None
+        self.is_resting = False
+        """Whether the cycle that is under way has nothing to send now."""
         self.error: BaseException | None = None
 
     @property
@@ -42,9 +44,9 @@ class CycleGate:
 
     @property
     def seconds(self) -> float:
-        """How long the cycle that is under way has taken until now; 0 between two cycles."""
+        """How long the cycle that is under way has taken until now; 0 between two cycles, and while it rests."""
         began = self._began
-        return 0.0 if began is None else time.monotonic() - began
+        return 0.0 if began is None or self.is_resting else time.monotonic() - began
 
     def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
         """Return `integrate_cycle`, after the gate."""

@@ -42,7 +42,7 @@ from integrator.run.state.compaction import JournalCompaction
 from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES
 from integrator.run.state.shards import CycleShards
-from integrator.run.sub_cycles import SubCycles
+from integrator.run.sub_cycles import Limits, SubCycles
 from integrator.sources import stream as slices
 from integrator.sources.contract import Feed, Opening
 from integrator.sources.slices import Limit, SliceListing
@@ -295,9 +295,11 @@ class Job:
             slices.note_cores(self.state.path, found)
             return found
 
+        none = once or self.plan.delay or self._in_transactions(spark)
+        limits = Limits(0.0 if none else self.plan.origin.channel.latency.sub_cycles, self.plan.cycle_bytes)
+        following = SubCycles(self.state, self._listing(), self._feed, limits, gate)
+
         def made(shards: CycleShards | None) -> Callable[[DataFrame, int], None]:
-            seconds = 0.0 if once else self.plan.origin.channel.latency.sub_cycles
-            following = SubCycles(self.state, self._listing(), self._feed, seconds, lambda: gate.is_ending)
             return cycle(self.plan, self.state, cores, shards, synced, following if shards is None else None)
 
         cycles = _Cycles(self, made, spark)
@@ -308,9 +310,8 @@ class Job:
             lambda: self.state.begin_turn(SUCCESSOR_WAIT_S),
         )
         integrate_cycle = retries.around(cycles.integrate)
-        trigger = (
-            {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.location.poll_seconds} seconds"}
-        )
+        poll_s = 0.0 if following.are_possible else self.plan.changes.location.poll_seconds
+        trigger = {"availableNow": True} if once else {"processingTime": f"{poll_s} seconds"}
 
         def stream() -> StreamingQuery:
             runs = slices.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
@@ -371,9 +372,12 @@ class Job:
 
         There the senders' lock does not reach, and only the brokers can refuse what a task sends too late (I3).
         """
-        if session.is_local(spark) and not self.plan.recipe.send.exactly_once:
+        if not self._in_transactions(spark):
             return None
         return CycleShards(self.state.path, self.plan.recipe, self.plan.topics, self.keep)
+
+    def _in_transactions(self, spark: SparkSession) -> bool:
+        return self.plan.recipe.send.exactly_once or not session.is_local(spark)
 
     def _ending(self) -> bool:
         is_asked = self.state.suspended is not None or self._resumes()

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -29,6 +30,29 @@ _WAIT_S = 0.05
 """Between two looks whether the end is asked for."""
 
 
+class Gate(Protocol):
+    """What cycles go through. is_resting: whether the one that is under way has nothing to send now."""
+
+    is_resting: bool
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the end is asked for."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a cycle goes on in which something comes; 0: there are no sub-cycles. cycle_bytes: of one; 0: any."""
+
+    seconds: float
+    cycle_bytes: int = 0
+
+    @property
+    def most(self) -> int:
+        """How many bytes a sub-cycle may have: with more, a Spark job is better."""
+        return min(ONE_TASK_BYTES, self.cycle_bytes or ONE_TASK_BYTES)
+
+
 @dataclass(frozen=True)
 class SubCycle:
     """Slices that are sent together: rows of TASK_SLICES, the number of the last one, and when it was begun."""
@@ -41,12 +65,10 @@ class SubCycle:
 class SubCycles:
     """Finds the sub-cycles of a channel's cycles. Nothing else adds to the journal while a cycle is under way."""
 
-    def __init__(
-        self, state: State, listing: SliceListing, feed: Feed, seconds: float, ending: Callable[[], bool]
-    ) -> None:
-        """seconds: how long a cycle goes on. ending: whether the end is asked for."""
+    def __init__(self, state: State, listing: SliceListing, feed: Feed, limits: Limits, gate: Gate) -> None:
+        """gate: it says when the end is asked for."""
         self._state, self._listing, self._feed = state, listing, feed
-        self._seconds, self._ending = seconds, ending
+        self._limits, self._gate = limits, gate
         self._journal: Journal | None = None
 
     def left(self, synced: int) -> SubCycle | None:
@@ -61,27 +83,41 @@ class SubCycles:
             raise Damaged(f"{path}: is no sub-cycle that was begun: {error!r}") from error
         return self._of(Journal(self._state.journal, end), after, end, moment) if after == synced else None
 
+    @property
+    def are_possible(self) -> bool:
+        """Whether there are any."""
+        return self._limits.seconds > 0 and self._feed.waiting() is not None
+
     def each(self, synced: Callable[[], int]) -> Iterator[SubCycle]:
         """Yield sub-cycles until the time is over, until the end is asked for, or until a Spark job is better.
 
-        synced: returns the number of the last slice that is sent. Raises EnvironmentFault.
+        Where nothing comes, the time does not end. synced: returns the number of the last slice that is sent. Raises
+        EnvironmentFault.
         """
-        until = time.monotonic() + self._seconds
-        if not self._seconds or self._feed.waiting() is None:
-            return
+        if self.are_possible:
+            self._gate.is_resting = True
+            try:
+                yield from self._each(synced)
+            finally:
+                self._gate.is_resting = False
+
+    def _each(self, synced: Callable[[], int]) -> Iterator[SubCycle]:
+        until, begin = time.monotonic() + self._limits.seconds, synced()
         if self._journal is None:
             self._journal = Journal(self._state.journal)
         journal = self._journal
         journal.follow()
-        while time.monotonic() < until and not self._ending():
+        while (time.monotonic() < until or synced() == begin) and not self._gate.is_ending:
             waiting = self._feed.waiting()
-            if waiting is None or sum(one.size for one in waiting) > ONE_TASK_BYTES:
+            if waiting is None or sum(one.size for one in waiting) > self._limits.most:
                 return
             journal.take([*waiting], self._listing.number_of)
             if synced() == len(journal):
                 self._feed.wait(_WAIT_S)
                 continue
+            self._gate.is_resting = False
             yield self._begun(journal, synced())
+            self._gate.is_resting = True
 
     def _begun(self, journal: Journal, synced: int) -> SubCycle:
         """Begin a sub-cycle: what it has is durable."""

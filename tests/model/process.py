@@ -41,7 +41,7 @@ from integrator.run.state.directory import MOVING_BACK, State
 from integrator.run.state.shards import CycleShards, known
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.sync import Cycle
-from integrator.run.sub_cycles import SubCycles
+from integrator.run.sub_cycles import Limits, SubCycles
 from integrator.sources.contract import Feed
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice
@@ -178,7 +178,9 @@ class Process:
             self._scene.synced.append(Synced(self.name, done.cycle, rows, generation))
 
         plan: Any = SimpleNamespace(recipe=self.recipe, topics=(TOPIC,), changes=SimpleNamespace(reader=None))
-        following = SubCycles(state, _LISTING, _Feed(self, state), 60.0, self._ends) if shards is None else None
+        following = (
+            SubCycles(state, _LISTING, _Feed(self, state), Limits(60.0), _Gate(self._world)) if shards is None else None
+        )
         one = cycle(plan, state, lambda: self.cores, shards, synced, following)
         retries = RetriedCycles(
             Restarts(_TRIES, state.last_slice), lambda: False, lambda *_: None, lambda: state.begin_turn(60.0)
@@ -199,10 +201,6 @@ class Process:
                 raise EnvironmentFault("suspended")
             while state.suspended is not None and not self._scene.never_resumed:
                 self._world.wait("suspended", lambda: self._scene.never_resumed or not suspended.exists())
-
-    def _ends(self) -> bool:
-        """Return whether no more sub-cycles follow a cycle."""
-        return self._world.choices.below(3) == 0
 
     def _next(self, state: State) -> int | None:
         """Return the cycle that Spark begins, or begins again; None where nothing more comes."""
@@ -247,6 +245,20 @@ class Process:
 
 _LISTING: Any = SimpleNamespace(number_of=None, together=len, stream_of=lambda _: "")
 """Of slices in the journal."""
+
+
+class _Gate:
+    """What cycles go through."""
+
+    is_resting = False
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether no more sub-cycles follow a cycle."""
+        return self._world.choices.below(3) == 0
 
 
 class _Feed(Feed):

@@ -19,7 +19,8 @@ from integrator.deliver.kafka import cycle_records, producer, sender_lock, trans
 from integrator.errors import BegunOtherwise, Defect, EnvironmentFault, IntegratorError
 from integrator.refresh.ledger import Ledger
 from integrator.run import cycle as run_cycle
-from integrator.run import restart, runs, sub_cycles, transactions
+from integrator.run import restart, runs, sub_cycles
+from integrator.run.passes import transactions
 from integrator.run.spark.failures import classify
 from integrator.run.state import directory as state_directory
 from integrator.run.state.directory import IMPORTING, MOVING_BACK, State

@@ -9,7 +9,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.durable import Damaged
 from integrator.run.state import consistency
 from integrator.run.state.sync import Cycle
-from integrator.run.sub_cycles import SubCycles
+from integrator.run.sub_cycles import Limits, SubCycles
 from integrator.sources import stream
 from integrator.sources.contract import Feed
 from integrator.sources.journal.journal import Journal
@@ -21,17 +21,22 @@ CYCLES = 4
 LAST = CYCLES * states.FILES
 
 
+A_MINUTE = Limits(60.0)
+
+
 class Fed(Feed):
     """Has slices that wait."""
 
-    def __init__(self, *slices):
-        self.slices, self.waited = list(slices), 0
+    def __init__(self, *slices, comes=None):
+        self.slices, self.waited, self._comes = list(slices), 0, comes
 
     def waiting(self):
         return self.slices
 
     def wait(self, seconds):
         self.waited += 1
+        if self._comes is not None and self.waited == 3:
+            self.slices.append(self._comes)
 
 
 def of(number, size=100):
@@ -45,9 +50,20 @@ def state(tmp_path):
     return made
 
 
-def sub_cycles(state, feed, ending=lambda: False, seconds=60.0):
+class Gated:
+    """Ends when the feed was waited for so often."""
+
+    def __init__(self, feed, waits):
+        self._feed, self._waits, self.is_resting = feed, waits, False
+
+    @property
+    def is_ending(self):
+        return self._feed.waited >= self._waits
+
+
+def sub_cycles(state, feed, waits=1, limits=A_MINUTE):
     listing = Segments(str(state.path / "spool"), LINES.pattern, (), "name")
-    return SubCycles(state, _Unnumbered(listing), feed, seconds, ending)
+    return SubCycles(state, _Unnumbered(listing), feed, limits, Gated(feed, waits))
 
 
 class _Unnumbered:
@@ -61,7 +77,7 @@ class _Unnumbered:
 
 def test_i2_slices_and_moment_are_durable_before_they_are_sent(state):
     feed, synced = Fed(of(1), of(2)), [LAST]
-    found = sub_cycles(state, feed, lambda: feed.waited > 0)
+    found = sub_cycles(state, feed)
     for one in found.each(lambda: synced[0]):
         again = Journal(state.journal, one.end)
         assert [entry.path for _, entry in again.between(LAST, one.end)] == [of(1).path, of(2).path]
@@ -82,11 +98,28 @@ def test_what_waits_long_is_for_a_spark_job(state):
 
 def test_what_must_be_listed_is_for_a_spark_job(state):
     """Files and topics: their cycles follow one another at once."""
-    assert list(sub_cycles(state, Feed()).each(lambda: LAST)) == []
+    found = SubCycles(state, None, Feed(), Limits(60.0), None)
+    assert not found.are_possible
+    assert list(found.each(lambda: LAST)) == []
 
 
 def test_without_seconds_there_are_none(state):
-    assert list(sub_cycles(state, Fed(of(1)), seconds=0).each(lambda: LAST)) == []
+    assert list(sub_cycles(state, Fed(of(1)), limits=Limits(0.0)).each(lambda: LAST)) == []
+
+
+def test_a_cycle_that_has_nothing_to_send_goes_on(state):
+    """What comes after hours waits for no Spark job; meanwhile nothing is overdue."""
+    feed, synced = Fed(comes=of(1)), [LAST]
+    found, resting = sub_cycles(state, feed, 5, Limits(1e-9)), []
+    gate = found._gate
+    for one in found.each(lambda: synced[0]):
+        resting.append(gate.is_resting)
+        synced[0] = one.end
+    assert (synced, resting, feed.waited, gate.is_resting) == ([LAST + 1], [False], 3, False)
+
+
+def test_what_is_more_than_a_cycle_may_have_is_for_a_cycle(state):
+    assert list(sub_cycles(state, Fed(of(1), of(2)), limits=Limits(60.0, 199)).each(lambda: LAST)) == []
 
 
 def test_a_damaged_record_is_refused(state):
