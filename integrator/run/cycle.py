@@ -104,7 +104,9 @@ class _Cycles:
             count, moment = shards.record.count - of_driver, shards.record.began
         if planned <= before.ordinal:  # all of it was sent by sub-cycles
             return dataclasses.replace(Cycle.of_nothing(number, before, time.monotonic() - started), planned=planned)
-        runs = SparkRuns(rows, self._plan.recipe, count, alone=in_one and count == 1)
+        few = None if self._following is None else self._following.planned(before.ordinal, planned)
+        of_spark = SparkRuns(rows, self._plan.recipe, count, alone=in_one and count == 1)
+        runs = of_spark if few is None else OwnRuns(few)
         done = self._sender.sent(number, runs, (before, moment), shards, started)
         _check_end(done, planned)
         return dataclasses.replace(done, planned=planned)

@@ -101,12 +101,23 @@ class SubCycles:
             finally:
                 self._gate.is_resting = False
 
-    def _each(self, synced: Callable[[], int]) -> Iterator[SubCycle]:
-        until, begin = time.monotonic() + self._limits.seconds, synced()
+    def planned(self, synced: int, end: int) -> pa.RecordBatch | None:
+        """Return the slices after `synced` of a cycle that Spark has planned; None where a job is better for them."""
+        if not self.are_possible:
+            return None
+        entries = self._followed().between(synced, end)
+        few = sum(one.size for _, one in entries) <= self._limits.most
+        return own_rows(entries, self._listing.stream_of) if few else None
+
+    def _followed(self) -> Journal:
         if self._journal is None:
             self._journal = Journal(self._state.journal)
-        journal = self._journal
-        journal.follow()
+        self._journal.follow()
+        return self._journal
+
+    def _each(self, synced: Callable[[], int]) -> Iterator[SubCycle]:
+        until, begin = time.monotonic() + self._limits.seconds, synced()
+        journal = self._followed()
         while (time.monotonic() < until or synced() == begin) and not self._gate.is_ending:
             waiting = self._feed.waiting()
             if waiting is None or sum(one.size for one in waiting) > self._limits.most:
