@@ -144,8 +144,9 @@ def fragments(
     groups: of each file the first of those with which it may be read as one.
     """
     given = groups or [of_others + 1 if joined else None] * len(files)
+    before = checkpoint.ordinal if checkpoint else 0
     runs = [
-        slice_of(path, number, segments("").stream_of(str(path)), read=number > of_others, group=group)
+        slice_of(path, before + number, segments("").stream_of(str(path)), read=number > of_others, group=group)
         for number, (path, group) in enumerate(zip(files, given, strict=True), 1)
     ]
     try:
