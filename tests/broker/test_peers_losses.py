@@ -12,7 +12,7 @@ import pytest
 
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import standing_in
-from integrator.sources.postgres import answers, snapshot
+from integrator.sources.postgres import answers, replication, snapshot
 from integrator.sources.postgres import stream as streams
 from integrator.sources.spool import Writer
 from tests.broker.test_capture_alone import (
@@ -50,7 +50,7 @@ def test_changes_after_a_logical_message_of_a_transaction(number, database, spoo
     database("create table a(k int primary key, v text)")
     spooled.catch_up()
     monkeypatch.setattr(shared, "SEGMENT_BYTES", 1)
-    monkeypatch.setattr(streams, "_EACH", 1)
+    monkeypatch.setattr(replication, "ROOM_BYTES", 1)
     message = "select pg_logical_emit_message(true, 'app', 'one')"
     database(
         f"begin; insert into a values (1, 'x'); {message}; insert into a values (2, 'x'); {message}; delete from a where k = 1; commit"
@@ -111,15 +111,15 @@ def test_no_place_is_confirmed_that_is_not_durable(database, spooled, monkeypatc
         "create table a(k int primary key, v text); insert into a select g, 'there' from generate_series(1, 1000) g"
     )
     monkeypatch.setattr(shared, "SEGMENT_BYTES", 5_000)
-    confirmed, real = [], answers.Answers._send
+    confirmed, real = [], answers.Answers._tell
 
-    def send(self, lsn, *, reply=False):
-        real(self, lsn, reply=reply)
+    def tell(self, lsn, *, ask=False):
+        real(self, lsn, ask=ask)
         if lsn and self._intake.is_held:  # else all that has come is durable
             durable = standing_in(spool.path)
             confirmed.append((lsn, durable.end))
 
-    monkeypatch.setattr(answers.Answers, "_send", send)
+    monkeypatch.setattr(answers.Answers, "_tell", tell)
     with capturing(spooled, spooled.directory) as (spool, _):
         for number in range(20):
             database(

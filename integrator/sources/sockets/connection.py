@@ -217,14 +217,18 @@ class Connection:
             self._out.write(lines)
 
     async def _settle(self, *, sealing: bool = False) -> None:
-        """Make lines durable, acknowledge them to the sender, and seal the segment when its time has come."""
+        """Make lines durable, acknowledge them to the sender, and seal the segment when its time has come.
+
+        It has, too, where nothing else waits to be sent.
+        """
         if self._out is None:
             return
         if self._out.unsynced:
             received = await asyncio.to_thread(self._out.sync)
             self._synced_at = time.monotonic()
             self.answer({"received": received})
-        if sealing or time.monotonic() - self._opened >= self._limits.segment_seconds:
+        is_due = time.monotonic() - self._opened >= self._limits.segment_seconds
+        if sealing or is_due or not self._spool.waiting_bytes:
             await asyncio.to_thread(self._out.seal)
 
     def answer(self, reply: dict[str, object]) -> None:
