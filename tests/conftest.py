@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -90,6 +91,13 @@ def at_the_root() -> Iterator[None]:
 def no_daemon_is_left() -> Iterator[None]:
     with daemon.none_left():
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_spark_is_begun_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command in this process starts no JVM, which the session of later tests would have to take."""
+    if commands := sys.modules.get("integrator.cli.main"):
+        monkeypatch.setattr(commands, "_begin_spark", lambda: None)
 
 
 @pytest.fixture
