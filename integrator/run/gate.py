@@ -33,8 +33,6 @@ class CycleGate:
         self._last: int | None = None
         self._closed = False
         self._began: float | None = None
-        self.is_resting = False
-        """Whether the cycle that is under way has nothing to send now."""
         self.error: BaseException | None = None
 
     @property
@@ -46,7 +44,15 @@ class CycleGate:
     def seconds(self) -> float:
         """How long the cycle that is under way has taken until now; 0 between two cycles, and while it rests."""
         began = self._began
-        return 0.0 if began is None or self.is_resting else time.monotonic() - began
+        return 0.0 if began is None else time.monotonic() - began
+
+    def rest(self) -> None:
+        """Take note that the cycle that is under way is synced, and waits for more."""
+        self._began = None
+
+    def wake(self) -> None:
+        """Take note that more has come, or that it waits no longer."""
+        self._began = time.monotonic()
 
     def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
         """Return `integrate_cycle`, after the gate."""

@@ -31,9 +31,13 @@ _WAIT_S = 0.05
 
 
 class Gate(Protocol):
-    """What cycles go through. is_resting: whether the one that is under way has nothing to send now."""
+    """What cycles go through."""
 
-    is_resting: bool
+    def rest(self) -> None:
+        """Take note that a cycle waits for more."""
+
+    def wake(self) -> None:
+        """Take note that more has come, or that it waits no longer."""
 
     @property
     def is_ending(self) -> bool:
@@ -95,11 +99,11 @@ class SubCycles:
         EnvironmentFault.
         """
         if self.are_possible:
-            self._gate.is_resting = True
+            self._gate.rest()
             try:
                 yield from self._each(synced)
             finally:
-                self._gate.is_resting = False
+                self._gate.wake()
 
     def planned(self, synced: int, end: int) -> pa.RecordBatch | None:
         """Return the slices after `synced` of a cycle that Spark has planned; None where a job is better for them."""
@@ -126,9 +130,9 @@ class SubCycles:
             if synced() == len(journal):
                 self._feed.wait(_WAIT_S)
                 continue
-            self._gate.is_resting = False
+            self._gate.wake()
             yield self._begun(journal, synced())
-            self._gate.is_resting = True
+            self._gate.rest()
 
     def _begun(self, journal: Journal, synced: int) -> SubCycle:
         """Begin a sub-cycle: what it has is durable."""

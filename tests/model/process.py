@@ -250,10 +250,14 @@ _LISTING: Any = SimpleNamespace(number_of=None, together=len, stream_of=lambda _
 class _Gate:
     """What cycles go through."""
 
-    is_resting = False
-
     def __init__(self, world: World) -> None:
         self._world = world
+
+    def rest(self) -> None:
+        """Do nothing."""
+
+    def wake(self) -> None:
+        """Do nothing."""
 
     @property
     def is_ending(self) -> bool:

@@ -2,11 +2,13 @@
 
 import json
 from datetime import datetime, timezone
+from types import SimpleNamespace
 
 import pytest
 
 from integrator.contracts.fragments import Checkpoint
 from integrator.durable import Damaged
+from integrator.run import gate
 from integrator.run.state import consistency
 from integrator.run.state.sync import Cycle
 from integrator.run.sub_cycles import Limits, SubCycles
@@ -55,6 +57,12 @@ class Gated:
 
     def __init__(self, feed, waits):
         self._feed, self._waits, self.is_resting = feed, waits, False
+
+    def rest(self):
+        self.is_resting = True
+
+    def wake(self):
+        self.is_resting = False
 
     @property
     def is_ending(self):
@@ -193,3 +201,23 @@ def test_a_record_has_its_moment(state):
     Journal(state.journal).take([of(1)])
     state.sub_cycle.write_text(json.dumps({"after": LAST, "end": LAST + 1, "moment": moment.isoformat()}))
     assert sub_cycles(state, Fed()).left(LAST).moment == moment
+
+
+def test_a_cycle_that_rests_is_not_overdue(monkeypatch):
+    """After a quiet hour its first sub-cycle was said to be not synced for an hour."""
+    now = [0.0]
+    monkeypatch.setattr(gate, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    passed, seconds = gate.CycleGate(lambda: False), []
+
+    def integrate(_batch, _number):
+        now[0] += 2
+        seconds.append(passed.seconds)
+        passed.rest()
+        now[0] += 3600
+        seconds.append(passed.seconds)
+        passed.wake()
+        now[0] += 3
+        seconds.append(passed.seconds)
+
+    passed.around(integrate)(None, 0)
+    assert (seconds, passed.seconds) == ([2, 0, 3], 0)
