@@ -43,7 +43,7 @@ from integrator.sources.postgres.snapshot import ReadPoints, SlotPoints
 from integrator.sources.postgres.tables import PublishedTables
 from integrator.sources.spool import Spool
 
-_TABLES_S, _CONFIRM_S, _WAIT_S, _SETTLE_S = 10.0, 5.0, 0.05, 1.0
+_TABLES_S, _CONFIRM_S, _WAIT_S, _SETTLE_S = 10.0, 5.0, 0.05, 10.0
 _LOOKED_AT = frozenset((BEGIN, RELATION))
 _NO_PLACE = (1 << 63) - 1
 
@@ -300,7 +300,7 @@ class Stream(SpoolingStream):
             slot = slot_of(self._asked, self._names.slot)
             if slot is None or slot.confirmed >= self._confirmed:
                 return
-            time.sleep(_SETTLE_S / 100)
+            time.sleep(SEAL_S)
 
     def _is_done(self, answers: Answers) -> bool:
         """Return whether all is captured that was committed at the start."""
