@@ -94,8 +94,8 @@ class _Cycles:
         begins: where the cycle begins, and when that was. to: the number of its last slice, and when this try began.
         """
         (before, moment), (planned, started), state = begins, to, self._state
-        in_one, of_driver = rows.rdd.getNumPartitions() == 1, self._sender.of_driver
-        count, shards = 1 if in_one else self._tasks(), None
+        in_one, of_driver, cores = rows.rdd.getNumPartitions() == 1, self._sender.of_driver, self._tasks()
+        count, shards = 1 if in_one else cores, None
         if self._shards is not None:
             shards = self._shards.begin(number, state.digest(planned), moment, count + of_driver)
             if state.marks.has(number):  # by a process that had the channel until `begin` took it over
