@@ -39,6 +39,7 @@ def directory() -> Path:
             "have TMPDIR name a directory that can be written"
         ) from error
     _held.append(lock)
+    atexit.register(lock.close)
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     for left in _left_by_killed(made.parent):
         shutil.rmtree(left, ignore_errors=True)
