@@ -178,11 +178,8 @@ def cut_of(leaf: str, graph: grimp.ImportGraph) -> Cut:
 
 def copied(directory: Path, cut: Cut) -> Path:
     """Return a copy of the tree without a leaf."""
-    words = ["git", "ls-files", "-co", "--exclude-standard"]
-    for name in subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines():
-        if (ROOT / name).is_file():
-            (directory / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, directory / name)
+    made = shutil.ignore_patterns(".git", ".venv", "build", "site", "dist", "__pycache__", "*.egg-info", ".*_cache")
+    shutil.copytree(ROOT, directory, ignore=made, dirs_exist_ok=True, symlinks=True)
     if (ROOT / ".mypy_cache").is_dir():
         shutil.copytree(ROOT / ".mypy_cache", directory / ".mypy_cache")
     for module in cut.gone:
