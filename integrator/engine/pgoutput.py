@@ -35,8 +35,8 @@ _EPOCH_US = 946_684_800_000_000
 _PLAIN_ROOM = 160
 """Bytes of a line beside its names and values, at most."""
 _MOST_ESCAPED = 6
-_LEAST_CHANGE, _LEAST_TRUNCATE, _LEAST_BEGIN = 5, 6, 21
-"""Bytes of messages before their tuples and relations, and of a BEGIN."""
+_LEAST_CHANGE, _LEAST_TRUNCATE, _LEAST_BEGIN, _LEAST_COMMIT = 5, 6, 21, 26
+"""Bytes of messages before their tuples and relations, of a BEGIN, and of a COMMIT."""
 
 TEXTS = (
     b'{"action":"B","lsn":',
@@ -155,11 +155,11 @@ def pass_changes(data: Octets, at: int, oids: Ints, limit: int, course: Ints) ->
                 break
             course[1] += 1
         elif kind == BEGIN:
-            lsn = _number(data, first + 1, 8)
+            lsn = _number(data, first + 1, 8) if size >= _LEAST_BEGIN else 0
             if course[3] != NOT_OPEN or lsn <= course[0] or lsn >= limit:
                 break
             course[0], course[1], course[3] = lsn, 0, at
-        elif kind == COMMIT:
+        elif kind == COMMIT and size >= _LEAST_COMMIT:
             course[2], course[3] = _number(data, first + 10, 8), NOT_OPEN
         else:
             break

@@ -82,9 +82,9 @@ class _Cycles:
             return
         self._mark(done, lambda: state.mark(done, self._plan.recipe.fingerprint))
         if self._following is not None:
-            at = [done.checkpoint]
-            for one in self._following.each(lambda: at[0].ordinal):
-                at[0] = self._sub_cycle(one, at[0])
+            before = done.checkpoint
+            for one in self._following.each(before.ordinal):
+                before = self._sub_cycle(one, before)
 
     def _planned(
         self, rows: DataFrame, number: int, begins: tuple[Checkpoint, datetime], to: tuple[int, float]

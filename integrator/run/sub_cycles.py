@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Protocol
@@ -92,11 +92,11 @@ class SubCycles:
         """Whether there are any."""
         return self._limits.seconds > 0 and self._feed.waiting() is not None
 
-    def each(self, synced: Callable[[], int]) -> Iterator[SubCycle]:
+    def each(self, synced: int) -> Iterator[SubCycle]:
         """Yield sub-cycles until the time is over, until the end is asked for, or until a Spark job is better.
 
-        Where nothing comes, the time does not end. synced: returns the number of the last slice that is sent. Raises
-        EnvironmentFault.
+        Each is synced before the next one is asked for. Where nothing comes, the time does not end. synced: the number
+        of the last slice that is. Raises EnvironmentFault.
         """
         if self.are_possible:
             self._gate.rest()
@@ -119,19 +119,20 @@ class SubCycles:
         self._journal.follow()
         return self._journal
 
-    def _each(self, synced: Callable[[], int]) -> Iterator[SubCycle]:
-        until, begin = time.monotonic() + self._limits.seconds, synced()
-        journal = self._followed()
-        while (time.monotonic() < until or synced() == begin) and not self._gate.is_ending:
+    def _each(self, synced: int) -> Iterator[SubCycle]:
+        until, begin, journal = time.monotonic() + self._limits.seconds, synced, self._followed()
+        while (time.monotonic() < until or synced == begin) and not self._gate.is_ending:
             waiting = self._feed.waiting()
             if waiting is None or sum(one.size for one in waiting) > self._limits.most:
                 return
             journal.take([*waiting], self._listing.number_of)
-            if synced() == len(journal):
+            if synced == len(journal):
                 self._feed.wait(_WAIT_S)
                 continue
             self._gate.wake()
-            yield self._begun(journal, synced())
+            one = self._begun(journal, synced)
+            yield one
+            synced = one.end
             self._gate.rest()
 
     def _begun(self, journal: Journal, synced: int) -> SubCycle:

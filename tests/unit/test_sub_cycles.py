@@ -86,7 +86,7 @@ class _Unnumbered:
 def test_i2_slices_and_moment_are_durable_before_they_are_sent(state):
     feed, synced = Fed(of(1), of(2)), [LAST]
     found = sub_cycles(state, feed)
-    for one in found.each(lambda: synced[0]):
+    for one in found.each(LAST):
         again = Journal(state.journal, one.end)
         assert [entry.path for _, entry in again.between(LAST, one.end)] == [of(1).path, of(2).path]
         assert one.rows["ordinal"].to_pylist() == [LAST + 1, LAST + 2]
@@ -100,7 +100,7 @@ def test_i2_slices_and_moment_are_durable_before_they_are_sent(state):
 
 def test_what_waits_long_is_for_a_spark_job(state):
     found = sub_cycles(state, Fed(of(1, stream.ONE_TASK_BYTES), of(2)))
-    assert list(found.each(lambda: LAST)) == []
+    assert list(found.each(LAST)) == []
     assert len(Journal(state.journal)) == LAST
 
 
@@ -108,11 +108,11 @@ def test_what_must_be_listed_is_for_a_spark_job(state):
     """Files and topics: their cycles follow one another at once."""
     found = SubCycles(state, None, Feed(), Limits(60.0), None)
     assert not found.are_possible
-    assert list(found.each(lambda: LAST)) == []
+    assert list(found.each(LAST)) == []
 
 
 def test_without_seconds_there_are_none(state):
-    assert list(sub_cycles(state, Fed(of(1)), limits=Limits(0.0)).each(lambda: LAST)) == []
+    assert list(sub_cycles(state, Fed(of(1)), limits=Limits(0.0)).each(LAST)) == []
 
 
 def test_a_cycle_that_has_nothing_to_send_goes_on(state):
@@ -120,14 +120,14 @@ def test_a_cycle_that_has_nothing_to_send_goes_on(state):
     feed, synced = Fed(comes=of(1)), [LAST]
     found, resting = sub_cycles(state, feed, 5, Limits(1e-9)), []
     gate = found._gate
-    for one in found.each(lambda: synced[0]):
+    for one in found.each(LAST):
         resting.append(gate.is_resting)
         synced[0] = one.end
     assert (synced, resting, feed.waited, gate.is_resting) == ([LAST + 1], [False], 3, False)
 
 
 def test_what_is_more_than_a_cycle_may_have_is_for_a_cycle(state):
-    assert list(sub_cycles(state, Fed(of(1), of(2)), limits=Limits(60.0, 199)).each(lambda: LAST)) == []
+    assert list(sub_cycles(state, Fed(of(1), of(2)), limits=Limits(60.0, 199)).each(LAST)) == []
 
 
 def test_a_damaged_record_is_refused(state):

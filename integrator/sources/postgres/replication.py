@@ -78,6 +78,8 @@ class Replication:
             with self._server.asked():
                 raise self._broken
         self._state[USED] = 0
+        if len(self._room) != ROOM_BYTES:  # a large message had all of it
+            self._room = np.empty(ROOM_BYTES, np.uint8)
         how = receive(self._address, self._functions, self._room, self._state)
         if how == FULL and not self._state[USED]:
             self._room = np.empty(HEADER_BYTES + int(self._state[KEPT_SIZE]), np.uint8)
