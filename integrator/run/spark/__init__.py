@@ -1,6 +1,6 @@
 """Spark as the integrator uses it: its session, its start, its log and its failures.
 
-session, configuration, scratch     the session, what it is told, and the directories of its temporary files
+session, configuration, scratch     the session, its configuration, and the directories of its temporary files
 starting                            streams start one after another
 class_archive, bytecode             what makes a start cheaper, made once by `prepare`
 worker_daemon                       what Python workers are forks of

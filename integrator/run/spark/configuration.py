@@ -1,4 +1,4 @@
-"""What Spark is told, where the user's own configuration does not say otherwise; and its JVM, started ahead by that."""
+"""Spark's configuration, where the user's own does not set it; and its JVM, started ahead with that."""
 
 from __future__ import annotations
 

@@ -36,11 +36,11 @@ def problems(session: Session, location: BinlogLocation, *, is_check: bool = Fal
     if (own := product.name.lower()) != location.class_:
         yield f"the server is a {product.name}: write `class: {own}`"
     elif location.captures_changes:
-        yield from _problems_of_log(session, is_check=is_check, is_told=is_closed)
+        yield from _problems_of_log(session, is_check=is_check, is_reported=is_closed)
 
 
-def _problems_of_log(session: Session, *, is_check: bool, is_told: bool) -> Iterator[str]:
-    """Yield what of the log keeps us from capturing. is_told: which rights our user lacks has been said."""
+def _problems_of_log(session: Session, *, is_check: bool, is_reported: bool) -> Iterator[str]:
+    """Yield what of the log prevents a capture. is_reported: the rights that our user lacks are reported already."""
     product, given = session.product, _grants(session)
     if product.version < product.least:
         least = ".".join(map(str, product.least))
@@ -60,10 +60,10 @@ def _problems_of_log(session: Session, *, is_check: bool, is_told: bool) -> Iter
     try:
         end_of_log(session)
     except EnvironmentFault as error:
-        if not is_told:
+        if not is_reported:
             yield str(error)
         return
-    if not is_told and not any("REPLICATION SLAVE" in grant or "ALL PRIVILEGES ON *.*" in grant for grant in given):
+    if not is_reported and not any("REPLICATION SLAVE" in grant or "ALL PRIVILEGES ON *.*" in grant for grant in given):
         yield f"our user may not read the log: {grants(session)}"
 
 
