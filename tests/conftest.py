@@ -9,14 +9,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
 from tests.parts import brokers, daemon, java, jdbc, registries
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
+_shared: list[SparkSession] = []
+"""The session of this process's tests, while there is one."""
 
 
 os.environ.setdefault("INTEGRATOR_LOG_CYCLES", "1")  # which tests wait for
@@ -75,7 +81,9 @@ def spark() -> Iterator[object]:
 
     jars = [str(jar) for jar in (jdbc.driver(), jdbc.mariadb_driver()) if jar]
     started = in_process.session_of("tests", jars)
+    _shared.append(started)
     yield started
+    _shared.clear()
     started.stop()
 
 
@@ -94,10 +102,13 @@ def no_daemon_is_left() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def no_spark_is_begun_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command in this process starts no JVM, which the session of later tests would have to take."""
+def spark_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A command in this process begins no JVM, which the session of later tests would get, and does not stop theirs."""
     if commands := sys.modules.get("integrator.cli.main"):
         monkeypatch.setattr(commands, "_begin_spark", lambda: None)
+    yield
+    for started in _shared:
+        assert started.sparkContext._jsc is not None, "this test stopped the Spark of all: see tests.parts.in_process"
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from integrator.cli import main
 from integrator.sources.postgres import slot
 from integrator.sources.postgres.server import Server
 from tests.broker.test_postgres_capture import database  # noqa: F401 - a fixture
@@ -153,7 +152,7 @@ def closed():
 
 
 @pytest.mark.parametrize("case", MISTAKES)
-def test_a_mistake_is_answered_with_what_helps(case, closed, broker, tmp_path, monkeypatch, capsys):
+def test_a_mistake_is_answered_with_what_helps(case, closed, broker, command, spark, tmp_path, monkeypatch):
     words, code, said = MISTAKES[case]
     server = f"{closed.host}:{closed.port}"
     given = {"server": server, "place": f"{server}/postgres", "user": closed.user}
@@ -162,11 +161,11 @@ def test_a_mistake_is_answered_with_what_helps(case, closed, broker, tmp_path, m
         words += ["--from", f"postgresql://{closed.user}@{server}/postgres"]
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PGPASSWORD", raising=False)
-    monkeypatch.setattr(sys, "argv", ["integrator", "run", "--to", broker.servers, "--once", *words])
-    assert main.main() == code
-    printed = capsys.readouterr()
-    assert all(one in printed.out + printed.err for one in said), printed.out + printed.err
-    assert "wrong" not in printed.out + printed.err.replace("wrong version", "")
+    ended = command("run", "--to", broker.servers, "--once", *words, spark=spark)
+    printed = ended.out + ended.err
+    assert ended.code == code, printed
+    assert all(one in printed for one in said), printed
+    assert "wrong" not in printed.replace("wrong version", "")
 
 
 def test_a_publication_of_others_is_left(closed):

@@ -66,7 +66,7 @@ def sharing(spark: SparkSession | None) -> Iterator[None]:
     given = {"return_value": _Shared(spark)} if spark else {"side_effect": AssertionError("it starts Spark")}
     log, handlers = structlog.get_config(), {number: signal.getsignal(number) for number in _TAKEN}
     idle = {name: mock.Mock() for name in ("on_jvm_signal", "lock_jvm", "unlock_jvm")}
-    with mock.patch.multiple(session, start=mock.Mock(**given), **idle):
+    with mock.patch.multiple(session, start=mock.Mock(**given), **idle), mock.patch.object(main, "_begin_spark"):
         try:
             yield
         finally:
