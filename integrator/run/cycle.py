@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from integrator.contracts.fragments import Checkpoint
-from integrator.contracts.shards import Shards
+from integrator.contracts.shards import Shards, Step
 from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
@@ -94,27 +94,41 @@ class _Cycles:
         begins: where the cycle begins, and when that was. to: the number of its last slice, and when this try began.
         """
         (before, moment), (planned, started), state = begins, to, self._state
-        in_one, of_driver, cores = rows.rdd.getNumPartitions() == 1, self._sender.of_driver, self._tasks()
-        count, shards = 1 if in_one else cores, None
-        if self._shards is not None:
-            shards = self._shards.begin(number, state.digest(planned), moment, count + of_driver)
-            if state.marks.has(number):  # by a process that had the channel until `begin` took it over
-                return None
-        if shards is not None and shards.record is not None:  # as in the first try, wherever that was
-            count, moment = shards.record.count - of_driver, shards.record.began
         if planned <= before.ordinal:  # all of it was sent by sub-cycles
             return dataclasses.replace(Cycle.of_nothing(number, before, time.monotonic() - started), planned=planned)
+        in_one, cores = rows.rdd.getNumPartitions() == 1, self._tasks()
         few = None if self._following is None else self._following.planned(before.ordinal, planned)
+        asked = 1 if in_one or few is not None else cores
+        after = state.marks.read(number - 1).step if number else (-1, 0)
+        shards, moment, count = self._begun(((number, 0), after), planned, moment, asked)
+        if state.marks.has(number):  # by a process that had the channel until it was taken over
+            return None
         of_spark = SparkRuns(rows, self._plan.recipe, count, alone=in_one and count == 1)
-        runs = of_spark if few is None else OwnRuns(few)
+        runs = of_spark if few is None or count > 1 else OwnRuns(few)
         done = self._sender.sent(number, runs, (before, moment), shards, started)
         _check_end(done, planned)
         return dataclasses.replace(done, planned=planned)
 
+    def _begun(
+        self, steps: tuple[Step, Step], end: int, moment: datetime, tasks: int
+    ) -> tuple[Shards | None, datetime, int]:
+        """Return how a step is sent, when it began, and by how many tasks: as in its first try, wherever that was.
+
+        steps: it, and the one that was synced last. end: the number of its last slice. What is sent without
+        transactions is not at the brokers, and is as it is given.
+        """
+        if self._shards is None:
+            return None, moment, tasks
+        of_driver, digest = self._sender.of_driver, self._state.digest(end)
+        shards, record = self._shards.begin(*steps, digest, moment, tasks + of_driver)
+        return shards, record.began, record.count - of_driver
+
     def _sub_cycle(self, one: SubCycle, before: Checkpoint) -> Checkpoint:
         """Send a sub-cycle, and have the last mark say so; return where the next one begins."""
-        started, last = time.monotonic(), self._state.marks.cycles()[-1]
-        done = self._sender.sent(last, OwnRuns(one.rows), (before, one.moment), None, started)
+        started = time.monotonic()
+        last = self._state.marks.read(self._state.marks.cycles()[-1])
+        shards, moment, _ = self._begun(((last.cycle, last.part + 1), last.step), one.end, one.moment, 1)
+        done = self._sender.sent(last.cycle, OwnRuns(one.rows), (before, moment), shards, started)
         _check_end(done, one.end)
         self._mark(done, lambda: self._state.mark_more(done, self._plan.recipe.fingerprint))
         return done.checkpoint

@@ -295,12 +295,12 @@ class Job:
             slices.note_cores(self.state.path, found)
             return found
 
-        none = once or self.plan.delay or self._in_transactions(spark)
+        none = once or self.plan.delay or not session.is_local(spark)
         limits = Limits(0.0 if none else self.plan.origin.channel.latency.sub_cycles, self.plan.cycle_bytes)
         following = SubCycles(self.state, self._listing(), self._feed, limits, gate)
 
         def made(shards: CycleShards | None) -> Callable[[DataFrame, int], None]:
-            return cycle(self.plan, self.state, cores, shards, synced, following if shards is None else None)
+            return cycle(self.plan, self.state, cores, shards, synced, following)
 
         cycles = _Cycles(self, made, spark)
         retries = RetriedCycles(

@@ -2,7 +2,7 @@
 
     python -m tests.bench.capture_latency [--rate 2000] [--seconds 60]
 
-Transactions of 10 rows of 13 columns and the time, at a steady rate; Connect JSON with schema. The topic has the broker's
+Transactions of 10 rows of 13 columns, of more where these were over 500 a second, and the time, at a steady rate; Connect JSON with schema. The topic has the broker's
 time of the append. The first seconds, in which what is compiled is loaded, are not counted.
 """
 
@@ -12,11 +12,14 @@ import argparse
 import contextlib
 import json
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import psycopg2
+from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -25,14 +28,16 @@ from tests.bench.other_peers import SELECT
 from tests.parts import brokers, kafka_io, postgres
 from tests.parts.daemon import Daemon
 
-EACH, WARM_S = 10, 10
+EACH, WARM_S, MOST_COMMITS = 10, 10, 500
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rate", type=int, default=2000)
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--exactly-once", action="store_true", help="until a consumer of what is committed has them")
     options = parser.parse_args()
+    each = max(EACH, options.rate // MOST_COMMITS)
     with contextlib.ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="latency-")))
         kafka = stack.enter_context(brokers.broker())
@@ -46,6 +51,7 @@ def main() -> None:
             f"""
 channel: latency
 state: {home}/state
+delivery: {"exactly_once" if options.exactly_once else "at_least_once"}
 locations:
   src: {{class: postgres, address: "{server.dsn}", tables: [orders]}}
   kaf: {{class: kafka, Kafka_Brokers: ["{kafka.servers}"], Kafka_Default_Topic: orders}}
@@ -56,27 +62,53 @@ locations:
         daemon = Daemon(channel)
         daemon.wait_for("cycle synced")
         print(f"from the start of the process to the first synced cycle: {time.monotonic() - began:.1f} s", flush=True)
+        arrived = stack.enter_context(_arrivals(kafka.servers)) if options.exactly_once else None
         with contextlib.closing(psycopg2.connect(server.dsn)) as connection, connection.cursor() as cursor:
             begin, sent = time.monotonic() + 1, 0
             while sent < options.rate * (options.seconds + WARM_S):
                 pause = begin + sent / options.rate - time.monotonic()
                 if pause > 0:
                     time.sleep(pause)
-                cursor.execute(f"insert into orders {SELECT} from generate_series({sent + 1}, {sent + EACH}) i")
+                cursor.execute(f"insert into orders {SELECT} from generate_series({sent + 1}, {sent + each}) i")
                 connection.commit()
-                sent += EACH
+                sent += each
         took = time.monotonic() - begin
         daemon.wait_for_rows(sent + 1)
         daemon.terminate()
+        appended = ((one.value, one.timestamp / 1e3) for one in kafka_io.read_all(kafka.servers, ["orders"]))
         found = []
-        for one in kafka_io.read_all(kafka.servers, ["orders"]):
-            row = json.loads(one.value)["payload"]
+        for value, at in appended if arrived is None else arrived:
+            row = json.loads(value)["payload"]
             if row["id"] > options.rate * WARM_S:
-                found.append(one.timestamp / 1e3 - row["stated"] / 1e6)
+                found.append(at - row["stated"] / 1e6)
         p50, p90, p99, most = np.percentile(found, [50, 90, 99, 100])
         print(
             f"{sent / took:,.0f} rows/s, {len(found):,} of them: p50 {p50:.3f} s, p90 {p90:.3f}, p99 {p99:.3f}, at most {most:.3f}"
         )
+
+
+@contextlib.contextmanager
+def _arrivals(servers: str) -> Iterator[list[tuple[bytes, float]]]:
+    """Give the list to which a consumer adds each committed message, and when it had it."""
+    found, ended = list[tuple[bytes, float]](), threading.Event()
+    own = {"bootstrap.servers": servers, "group.id": "latency", "auto.offset.reset": "earliest", "fetch.wait.max.ms": 5}
+    consumer = Consumer({**own, "isolation.level": "read_committed"})
+    consumer.subscribe(["orders"])
+
+    def run() -> None:
+        while not ended.is_set():
+            messages = consumer.consume(1000, 0.002)
+            now = time.time()
+            found.extend((one.value(), now) for one in messages if not one.error())
+
+    thread = threading.Thread(target=run, name="consumer")
+    thread.start()
+    try:
+        yield found
+    finally:
+        ended.set()
+        thread.join()
+        consumer.close()
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ def cores(patch, count):
     """Have as many tasks send at once."""
     begin = CycleShards.begin
     patch.setattr(
-        CycleShards, "begin", lambda self, cycle, journal, moment, _: begin(self, cycle, journal, moment, count)
+        CycleShards,
+        "begin",
+        lambda self, step, after, journal, moment, _: begin(self, step, after, journal, moment, count),
     )
 
 

@@ -24,6 +24,10 @@ def _generation(entry: Entry) -> str:
     return entry.record.generation if entry.record is not None else ""
 
 
+def _step(entry: Entry) -> tuple[int, int]:
+    return entry.record.step if entry.record is not None else (entry.cycle, 0)
+
+
 def _number(entry: Entry) -> int:
     return int(entry.value.split()[0])
 
@@ -50,10 +54,10 @@ def one_definition(rows: Sequence[Entry]) -> Iterator[str]:
     """I10: what a refused process has committed is of the cycle as it was begun; else it was refused too late."""
     records = defaultdict(set)
     for entry in rows:
-        records[_generation(entry), entry.cycle].add(entry.record)
+        records[_generation(entry), _step(entry)].add(entry.record)
     for (_, number), found in records.items():
         if len(found) > 1:
-            yield f"a refused process has sent nothing: cycle {number} is committed by {len(found)} records"
+            yield f"a refused process has sent nothing: {number} is committed by {len(found)} records"
 
 
 def generations_ascend(commits: Sequence[Entry]) -> Iterator[str]:
@@ -112,7 +116,7 @@ def ended_after_rows(commits: Sequence[Entry]) -> Iterator[str]:
     """The driver's message of a cycle is committed when all rows of the cycle are."""
     ended = set()
     for entry in commits:
-        cycle = _generation(entry), entry.cycle
+        cycle = _generation(entry), _step(entry)
         if entry.topic == ENDED:
             ended.add(cycle)
         elif cycle in ended and entry.record is not None and entry.record.claimed is False:

@@ -179,7 +179,7 @@ class Process:
 
         plan: Any = SimpleNamespace(recipe=self.recipe, topics=(TOPIC,), changes=SimpleNamespace(reader=None))
         following = (
-            SubCycles(state, _LISTING, _Feed(self, state), Limits(60.0), _Gate(self._world)) if shards is None else None
+            SubCycles(state, _LISTING, _Feed(self, state), Limits(60.0), _Gate(self._world)) if self._locked else None
         )
         one = cycle(plan, state, lambda: self.cores, shards, synced, following)
         retries = RetriedCycles(
@@ -336,6 +336,7 @@ class OwnRuns:
         ]
         assert self.world.now is not None
         self.world.now.attempt = rows
+        self.world.now.process.record = None if second.shards is None else second.shards.record
         with _own_errors():
             return [Report.of_json(_run_task(second, 0, rows, slices))], [b""]
 

@@ -82,6 +82,10 @@ SCENARIOS: dict[str, Scenario | CaptureScenario] = {
     "transactions": Scenario(counts=True, copies=1, unanswered=1),
     "everything": Scenario(copies=2, backs=1, imports=1, definitions=2, late=1, unanswered=1, counts=True),
     "topics": Scenario(partitions=2, copies=1, backs=1),
+    "sub-cycles": Scenario(locked=True, copies=2, lost=0, unanswered=1, starts=3, definitions=2),
+    "sub-cycles and all else": Scenario(
+        locked=True, copies=2, backs=1, imports=1, lost=0, late=1, unanswered=1, starts=3, counts=True
+    ),
     "refresh": Scenario(locked=True, lost=0, refreshes=2, starts=3),
     "refresh at least once": Scenario(exactly_once=False, locked=True, lost=0, refreshes=2, starts=3),
     "at least once": Scenario(exactly_once=False, locked=True, lost=0, unanswered=1, starts=3),

@@ -18,7 +18,7 @@ from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
 from tests.model.process import Row
 
 SEND = Send(exactly_once=True, producer={"bootstrap.servers": "memory"})
-FIRST = CycleRecord("g1", 7, "files", "one definition", 2, 0, "t", 2)
+FIRST = CycleRecord("g1", 7, 0, "files", "one definition", 2, 0, "t", 2)
 
 
 class Straight(Kafka):
@@ -60,8 +60,8 @@ def kafka(monkeypatch):
     return made
 
 
-def begin(record):
-    return BegunCycles(SEND, "ch", ["t"]).begin(record)
+def begin(record, after=None):
+    return BegunCycles(SEND, "ch", ["t"]).begin(record, after or (record.cycle - 1, 0))
 
 
 def task(record, shard=0):
@@ -106,6 +106,17 @@ def test_i8_a_shard_that_begins_while_the_definition_changes_sends_nothing(kafka
     assert other.recipe == "another"
     task(other).commit()
     assert kafka.committed_rows() == ["row of another"]
+
+
+def test_i8_sub_cycles_that_a_copy_of_the_state_has_sent_are_seen(kafka):
+    """The next cycle of this state would have their rows again."""
+    begin(FIRST)
+    first = begin(changed(FIRST, part=1), after=FIRST.step)
+    task(first).commit()
+    assert begin(changed(FIRST, part=1, count=3, widest=3), after=FIRST.step) == first
+    with pytest.raises(EnvironmentFault, match="more of cycle 7 is committed at the brokers than this state knows"):
+        begin(changed(FIRST, cycle=8), after=FIRST.step)
+    assert begin(changed(FIRST, cycle=8), after=first.step).step == (8, 0)
 
 
 def test_i8_shards_of_a_wider_try_are_looked_at(kafka):

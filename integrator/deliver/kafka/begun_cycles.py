@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from integrator.contracts.recipe import Send
-from integrator.contracts.shards import CycleRecord, Shards
+from integrator.contracts.shards import CycleRecord, Shards, Step
 from integrator.deliver.kafka.cycle_records import committed
 from integrator.deliver.kafka.transaction import TransactionalProducer, older_state
 from integrator.errors import BegunOtherwise, EnvironmentFault
@@ -47,13 +47,16 @@ class BegunCycles:
             self._producer = producer
         return self._producer
 
-    def begin(self, record: CycleRecord) -> CycleRecord:
+    def begin(self, record: CycleRecord, after: Step) -> CycleRecord:
         """Record that a cycle is begun; return the record that holds: that of its first try, if that was the same.
+
+        after: the step that the state has as synced last. A later one at the brokers is this one, or another state's:
+        a copy of the state may have sent sub-cycles that this one does not know.
 
         Raises DeliveryError or EnvironmentFault; BegunOtherwise where another definition has committed a part of it.
         """
         last = self.last()
-        if last is None or (last.generation == record.generation and last.cycle < record.cycle):
+        if last is None or (last.generation == record.generation and last.step <= after):
             self._write(record)
             return record
         if _is_same(last, record):
@@ -94,7 +97,7 @@ class BegunCycles:
             group = shards.transactional_id(shard)
             TransactionalProducer(self._send, group).client.close()
             found = committed(self._send, group, self._topics) if self._send.exactly_once else None
-            if found is not None and (found.generation, found.cycle) == (record.generation, record.cycle):
+            if found is not None and (found.generation, found.step) == (record.generation, record.step):
                 committed_as = found
         return committed_as
 
@@ -119,7 +122,7 @@ class BegunCycles:
 
 
 def _check_newest(last: CycleRecord, record: CycleRecord) -> None:
-    """Raise EnvironmentFault if the brokers have a cycle of a later state directory than the record's."""
+    """Raise EnvironmentFault if what the brokers have as begun last is of a later state directory than the record."""
     if last.generation > record.generation:
         raise EnvironmentFault(
             f"cycle {record.cycle}: the brokers have cycle {last.cycle} of a newer state directory of this channel: "
@@ -127,8 +130,8 @@ def _check_newest(last: CycleRecord, record: CycleRecord) -> None:
             f"generation {last.generation} there, {record.generation} here). Use the newer one; or remove shards.json "
             "from this one: then the rows after its last cycle are sent again"
         )
-    if last.generation == record.generation and (last.cycle > record.cycle or last.journal != record.journal):
-        raise older_state(record.cycle, last)
+    if last.generation == record.generation and (last.step != record.step or last.journal != record.journal):
+        raise older_state(record, last)
 
 
 def _is_same(last: CycleRecord, record: CycleRecord) -> bool:

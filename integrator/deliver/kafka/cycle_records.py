@@ -55,7 +55,7 @@ def committed(send: Send, group: str, topics: Sequence[str]) -> CycleRecord | No
             except KafkaException as failure:
                 error = failure.args[0]
             if error is None:
-                return max(map(_record, found), key=lambda record: -1 if record is None else record.cycle)
+                return max(map(_record, found), key=lambda record: (-1, 0) if record is None else record.step)
             if error.code() not in _LATER or time.monotonic() > deadline:
                 raise DeliveryError(with_remedy(f"which cycle was committed last cannot be read: {error.str()}"))
             time.sleep(_AGAIN_S)

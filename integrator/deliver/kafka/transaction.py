@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from integrator.contracts.recipe import Send
-from integrator.contracts.shards import CycleRecord, Shards
+from integrator.contracts.shards import CycleRecord, Shards, Step
 from integrator.deliver.kafka.cycle_records import TIMEOUT_S, committed, metadata_of
 from integrator.deliver.kafka.diagnosis import with_remedy
 from integrator.deliver.kafka.permanent import PERMANENT
@@ -46,7 +46,7 @@ def _sent_once_s(properties: Mapping[str, str]) -> float:
 class TransactionalProducer(KafkaProducer):
     """The producer of a shard, which it has taken over from all earlier ones.
 
-    last: the stream and the cycle that it was last used in. committed: the record that was committed last.
+    last: the stream and the step that it was last used in. committed: the record that was committed last.
     may_be_repeated: the client may have sent the end of a transaction twice. The brokers may take the second one for
     the end of the next transaction, if that has the same epoch (KAFKA-17754): nothing more may be sent with it.
     """
@@ -55,7 +55,7 @@ class TransactionalProducer(KafkaProducer):
         """Fence earlier producers of the id. Raises DeliveryError, or EnvironmentFault where this is not allowed."""
         properties = _properties(send, transactional_id)
         super().__init__(properties)
-        self.last: tuple[str, int | None] = ("", None)
+        self.last: tuple[str, Step | None] = ("", None)
         self.committed: CycleRecord | None = None
         self.begun = self.may_be_repeated = False
         self._sent_once_s = _sent_once_s(properties)
@@ -124,7 +124,7 @@ class Transaction:
     def commit(self) -> None:
         """Commit what was sent, all of which is acknowledged; a shard without messages writes nothing."""
         self.producer.commit(self._shards.record if self._shards.exactly_once else None, self._id)
-        if self._shards.cycle is None or self.producer.may_be_repeated:
+        if self._shards.step is None or self.producer.may_be_repeated:
             self.discard()
 
     def discard(self) -> None:
@@ -137,9 +137,8 @@ _PRODUCERS: dict[str, TransactionalProducer] = {}
 
 
 def _acquire(send: Send, name: str, shards: Shards) -> TransactionalProducer:
-    """Return this worker's producer for a shard: that of the cycle before, or one that takes the shard over."""
-    before = None if shards.cycle is None else (shards.stream, shards.cycle - 1)
-    now = (shards.stream, shards.cycle)
+    """Return this worker's producer for a shard: that of the step before, or one that takes the shard over."""
+    before, now = (shards.stream, shards.before), (shards.stream, shards.step)
     for known, producer in list(_PRODUCERS.items()):
         if producer.last not in (before, now) or (known == name and producer.last == now):
             del _PRODUCERS[known]  # another worker may have taken its shard over since
@@ -170,19 +169,21 @@ def too_late(record: CycleRecord, begun: CycleRecord | None) -> EnvironmentFault
 
 def _is_done(record: CycleRecord | None, last: CycleRecord | None) -> bool:
     """Return whether a shard of the cycle was committed. Raises EnvironmentFault if that was with other messages."""
-    if record is None or last is None or last.generation != record.generation or last.cycle < record.cycle:
+    if record is None or last is None or last.generation != record.generation or last.step < record.step:
         return False
     if last != record:
-        raise older_state(record.cycle, last)
+        raise older_state(record, last)
     return True
 
 
-def older_state(cycle: int, last: CycleRecord) -> EnvironmentFault:
+def older_state(record: CycleRecord, last: CycleRecord) -> EnvironmentFault:
     """Return the error for a cycle that is not the one which the brokers have under its number, or is before that."""
     what = f"cycle {last.cycle} is committed at the brokers"
-    if last.cycle == cycle:
-        what = f"messages of cycle {cycle} with other change files are committed at the brokers"
+    if last.cycle == record.cycle:
+        what = f"messages of cycle {last.cycle} with other change files are committed at the brokers"
+    elif last.step < record.step:
+        what = f"more of cycle {last.cycle} is committed at the brokers than this state knows"
     return EnvironmentFault(
-        f"cycle {cycle}: {what}: the state directory is older than they are; use the newest one, or remove "
+        f"cycle {record.cycle}: {what}: the state directory is older than they are; use the newest one, or remove "
         "shards.json from this one: then the rows after its last cycle are sent again"
     )

@@ -20,6 +20,7 @@ import pyarrow as pa
 from integrator import durable
 from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.sequence import OpenTransaction
+from integrator.contracts.shards import Step
 from integrator.contracts.streams import PositionRange, Source
 from integrator.durable import Damaged
 from integrator.names.numbers import counted
@@ -34,7 +35,7 @@ _COUNTS = ("files", "rows", "messages", "bytes")
 class CycleMark:
     """What is recorded of a synced cycle, with the sub-cycles that followed it; at: when the last was synced.
 
-    planned: the number of the last slice that Spark planned for the cycle.
+    planned: the number of the last slice that Spark planned for the cycle. part: how many sub-cycles followed it.
     """
 
     cycle: int
@@ -48,7 +49,13 @@ class CycleMark:
     journal: str
     path: Path
     planned: int
+    part: int
     rejections: tuple[Rejections, ...] = ()
+
+    @property
+    def step(self) -> Step:
+        """The sub-cycle that was synced last; the cycle itself where none followed it."""
+        return self.cycle, self.part
 
     @property
     def last_slice(self) -> int:
@@ -80,14 +87,17 @@ class CycleMarks:
         """Return whether `cycle` is synced."""
         return (self.path / f"{cycle}.json").exists()
 
-    def write(self, cycle: Cycle, made_by: str, journal: str) -> None:
-        """Write that `cycle` is synced; `made_by` made its rows that wait; `journal`: digest of files up to it."""
+    def write(self, cycle: Cycle, made_by: str, journal: str, part: int = 0) -> None:
+        """Write that `cycle` is synced, with so many sub-cycles after it.
+
+        made_by: made its rows that wait. journal: the digest of the files up to it.
+        """
         deferred = cycle.checkpoint.deferred
         if deferred:  # before the mark, which records that it is there
             durable.replace(self.path / f"{cycle.cycle}.held", deferred)
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         planned = cycle.checkpoint.ordinal if cycle.planned is None else cycle.planned
-        recorded = dataclasses.asdict(cycle) | {"journal": journal, "synced": now, "planned": planned}
+        recorded = dataclasses.asdict(cycle) | {"journal": journal, "synced": now, "planned": planned, "part": part}
         del recorded["details"], recorded["steps"]
         del recorded["checkpoint"]["deferred"]
         recorded["checkpoint"] |= {"held": len(deferred), "held_digest": _digest(deferred), "made_by": made_by}
@@ -101,14 +111,14 @@ class CycleMarks:
         counts = {name: getattr(mark, name) + getattr(done, name) for name in _COUNTS}
         rejections = [*mark.rejections, *done.rejections][-_KEPT_REJECTIONS:]
         both = dataclasses.replace(done, **counts, rejections=rejections, planned=mark.planned)
-        self.write(both, made_by, journal)
+        self.write(both, made_by, journal, mark.part + 1)
 
     def read(self, cycle: int) -> CycleMark:
         """Return the mark of `cycle`. Raises Damaged."""
         path = self.path / f"{cycle}.json"
         try:
             recorded = json.loads(path.read_text(encoding="utf-8"))
-            numbers = {name: int(recorded[name]) for name in (*_COUNTS, "planned")}
+            numbers = {name: int(recorded[name]) for name in (*_COUNTS, "planned", "part")}
             checkpoint, deferred = recorded["checkpoint"], int(recorded["deferred"])
             mark = CycleMark(
                 cycle,

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from integrator import durable
 from integrator.contracts.recipe import Recipe
-from integrator.contracts.shards import CycleRecord, Shards
+from integrator.contracts.shards import CycleRecord, Shards, Step
 from integrator.deliver.kafka.begun_cycles import BegunCycles
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.plan.kafka import is_idempotent
@@ -115,27 +115,30 @@ class CycleShards:
         self._topic = next((topic for topic in before if topic in topics), topics[0])
         self._note_topics({**dict.fromkeys(before), self._topic: None})  # before a record may be under it
         self._begun = BegunCycles(recipe.send, self._settings.name, self._settings.topics)
-        self._stream, self._last, self._recorded = uuid.uuid4().hex, -1, recorded
+        self._stream, self._recorded = uuid.uuid4().hex, recorded
+        self._last: Step | None = None
 
-    def begin(self, cycle: int, journal: str, moment: datetime, tasks: int) -> Shards:
-        """Return how a cycle is sent: in as many shards as tasks, or, if it was begun before, as it was then.
+    def begin(self, step: Step, after: Step, journal: str, moment: datetime, tasks: int) -> tuple[Shards, CycleRecord]:
+        """Return how a step is sent: in as many shards as tasks, or, if it was begun before, as it was then.
 
-        journal: the digest of the files up to its last one. moment: when it was begun, as Spark has it. A cycle that is
-        sent again is of another run of the stream: its producers fence those of the first try (I3). Raises
-        ConfigurationError if it was begun with another recipe and shards of it are committed; EnvironmentFault if the
-        brokers have a later cycle, or one of other files, or of another state directory; DeliveryError.
+        after: the step that was synced last. journal: the digest of the files up to the step's last one. moment: when
+        it was begun, as Spark or the state has it. A step that is sent again is of another run of the stream: its
+        producers fence those of the first try (I3).
+
+        Raises ConfigurationError if it was begun with another recipe and shards of it are committed; EnvironmentFault
+        if the brokers have a later cycle, or one of other files, or of another state directory; DeliveryError.
         """
         settings = self._settings
-        if cycle == self._last:
-            self._stream = uuid.uuid4().hex
+        before, self._last = self._last, step
+        if step == before:
+            self._stream, before = uuid.uuid4().hex, None
             self._begun.close()  # another process may have begun it since
-        self._last = cycle
         made = round(moment.timestamp() * 1000)
         recipe = self._recipe.fingerprint
-        record = CycleRecord(settings.generation, cycle, journal, recipe, tasks, made, self._topic, tasks)
-        record = self._begun.begin(record)
+        record = CycleRecord(settings.generation, *step, journal, recipe, tasks, made, self._topic, tasks)
+        record = self._begun.begin(record, after)
         self._recorded()
-        return Shards(settings.name, self._stream, record, self._recipe.send.exactly_once)
+        return Shards(settings.name, self._stream, record, self._recipe.send.exactly_once, before), record
 
     def _note_topics(self, topics: Iterable[str]) -> None:
         noted = dataclasses.replace(self._settings, topics=tuple(topics))
