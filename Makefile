@@ -27,14 +27,14 @@ install:
 
 # What is pure runs in parallel, random schedules of exactly once among it; tests of compiled loops once more with each index checked, and those with little data without
 # the compiler. Tests with Spark and a broker, those of faults among them, run in three processes, each with its own Spark and
-# broker.
+# broker; those of several databases with one of them, by a seed that is printed: `make faults` has all.
 test: $(VENV)/prepared lint size
 	$(BIN)/python -m tests.leaves --random 3 --tests
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
 	$(BIN)/pytest -n auto tests/model
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine_without_compiler)
-	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
+	$(BIN)/pytest -n 3 --dist worksteal --one-product tests/faults tests/broker
 
 # Pure tests that matter to most changes: neither Spark nor a broker.
 fast: $(VENV)/installed
@@ -73,7 +73,8 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.capture
 	$(BIN)/python -m tests.bench.guarantees
 
-faults: $(VENV)/installed leaves
+faults: $(VENV)/prepared leaves
+	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 	$(BIN)/python -m tests.model --schedules 1000000 --seed 100000
 	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 1
 	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 2 --delivery exactly_once

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import sys
 import uuid
 from collections.abc import Callable, Iterator
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from tests.parts import brokers, daemon, java, jdbc, registries
+from tests.parts import brokers, daemon, java, jdbc, products, registries
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
+_SEED = "INTEGRATOR_TEST_SEED"
 _shared: list[SparkSession] = []
 """The session of this process's tests, while there is one."""
 
@@ -33,8 +35,30 @@ hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=1000)  
 hypothesis.settings.load_profile("suite")
 
 
-def pytest_report_header() -> str:
-    return "broker: said by the first test that needs one, and in the summary"
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--one-product",
+        action="store_true",
+        help="of tests of several databases, each with one, by INTEGRATOR_TEST_SEED",
+    )
+
+
+def pytest_configure() -> None:
+    os.environ.setdefault(_SEED, str(random.SystemRandom().randrange(10_000)))  # which xdist's processes have, too
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    header = ["broker: said by the first test that needs one, and in the summary"]
+    if config.getoption("--one-product"):
+        header.append(f"one product for each test that has several: {_SEED}={os.environ[_SEED]}")
+    return header
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--one-product"):
+        left_out = products.others([item.nodeid for item in items], int(os.environ[_SEED]))
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

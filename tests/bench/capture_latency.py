@@ -2,7 +2,8 @@
 
     python -m tests.bench.capture_latency [--rate 2000] [--seconds 60]
 
-Transactions of 10 rows of 13 columns, of more where these were over 500 a second, and the time, at a steady rate; Connect JSON with schema. The topic has the broker's
+Transactions of 10 rows of 13 columns and the time, of more where these were over 500 a second, at a steady rate; Connect
+JSON with schema. The topic has the broker's
 time of the append. The first seconds, in which what is compiled is loaded, are not counted.
 """
 
