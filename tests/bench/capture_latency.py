@@ -1,6 +1,6 @@
 """Latency of the capture of PostgreSQL: from a row's statement, whose commit follows, to the broker's append.
 
-    python -m tests.bench.capture_latency [--rate 2000] [--seconds 60]
+    python -m tests.bench.capture_latency [--rate 2000] [--seconds 60] [--exactly-once | --debezium]
 
 Transactions of 10 rows of 13 columns and the time, of more where these were over 500 a second, at a steady rate; Connect
 JSON with schema. The topic has the broker's
@@ -15,7 +15,8 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +26,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tests.bench import rows as table
-from tests.bench.other_peers import SELECT
-from tests.parts import brokers, kafka_io, postgres
+from tests.bench.other_peers import PRODUCER, SELECT, Ends, unwrapped
+from tests.parts import brokers, connect, kafka_io, postgres
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import until
 
 EACH, WARM_S, MOST_COMMITS = 10, 10, 500
 
@@ -37,6 +39,7 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=2000)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--exactly-once", action="store_true", help="until a consumer of what is committed has them")
+    parser.add_argument("--debezium", action="store_true", help="Kafka Connect with Debezium in the integrator's place")
     options = parser.parse_args()
     each = max(EACH, options.rate // MOST_COMMITS)
     with contextlib.ExitStack() as stack:
@@ -47,21 +50,12 @@ def main() -> None:
         admin = AdminClient({"bootstrap.servers": kafka.servers})
         new = NewTopic("orders", 4, 1, config={"message.timestamp.type": "LogAppendTime"})
         admin.create_topics([new])["orders"].result()
-        channel = home / "x.yaml"
-        channel.write_text(
-            f"""
-channel: latency
-state: {home}/state
-delivery: {"exactly_once" if options.exactly_once else "at_least_once"}
-locations:
-  src: {{class: postgres, address: "{server.dsn}", tables: [orders]}}
-  kaf: {{class: kafka, Kafka_Brokers: ["{kafka.servers}"], Kafka_Default_Topic: orders}}
-"""
-        )
         server.psql(f"insert into orders {SELECT} from generate_series(-1, -1) i")
         began = time.monotonic()
-        daemon = Daemon(channel)
-        daemon.wait_for("cycle synced")
+        if options.debezium:
+            wait = stack.enter_context(_debezium(home, server, kafka.servers))
+        else:
+            wait = stack.enter_context(_ours(home, server, kafka.servers, exactly_once=options.exactly_once))
         print(f"from the start of the process to the first synced cycle: {time.monotonic() - began:.1f} s", flush=True)
         arrived = stack.enter_context(_arrivals(kafka.servers)) if options.exactly_once else None
         with contextlib.closing(psycopg2.connect(server.dsn)) as connection, connection.cursor() as cursor:
@@ -74,18 +68,65 @@ locations:
                 connection.commit()
                 sent += each
         took = time.monotonic() - begin
-        daemon.wait_for_rows(sent + 1)
-        daemon.terminate()
+        wait(sent + 1)
         appended = ((one.value, one.timestamp / 1e3) for one in kafka_io.read_all(kafka.servers, ["orders"]))
         found = []
         for value, at in appended if arrived is None else arrived:
             row = json.loads(value)["payload"]
             if row["id"] > options.rate * WARM_S:
-                found.append(at - row["stated"] / 1e6)
+                found.append(at - _seconds(row["stated"]))
         p50, p90, p99, most = np.percentile(found, [50, 90, 99, 100])
         print(
             f"{sent / took:,.0f} rows/s, {len(found):,} of them: p50 {p50:.3f} s, p90 {p90:.3f}, p99 {p99:.3f}, at most {most:.3f}"
         )
+
+
+@contextlib.contextmanager
+def _ours(
+    home: Path, server: postgres.Postgres, servers: str, *, exactly_once: bool
+) -> Iterator[Callable[[int], None]]:
+    """Run the integrator; give what waits until it has sent so many rows."""
+    channel = home / "x.yaml"
+    channel.write_text(
+        f"""
+channel: latency
+state: {home}/state
+delivery: {"exactly_once" if exactly_once else "at_least_once"}
+locations:
+  src: {{class: postgres, address: "{server.dsn}", tables: [orders]}}
+  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: orders}}
+"""
+    )
+    daemon = Daemon(channel)
+    daemon.wait_for("cycle synced")
+    yield daemon.wait_for_rows
+    daemon.terminate()
+
+
+@contextlib.contextmanager
+def _debezium(home: Path, server: postgres.Postgres, servers: str) -> Iterator[Callable[[int], None]]:
+    """Run Debezium in Kafka Connect; give what waits until it has sent so many rows."""
+    class_path, ends = connect.libraries(), Ends(servers, "orders")
+    assert class_path is not None, "Maven and Java 17 are needed"
+    server.psql("create publication pub for table orders")
+    (home / "connect").mkdir()
+    settings = {f"producer.{name}": value for name, value in PRODUCER.items()}
+    with connect.Worker(class_path, home / "connect", servers, settings, ("-Xmx2G",)) as worker:
+        worker.put("latency", unwrapped(server, "latency", "orders", "initial"))
+
+        def wait(rows: int) -> None:
+            until(lambda: ends.count() >= rows, worker.log)
+
+        wait(1)
+        yield wait
+        worker.delete("latency")
+
+
+def _seconds(stated: int | str) -> float:
+    """Return a moment as seconds since 1970: microseconds of ours, text of Debezium's."""
+    return (
+        stated / 1e6 if isinstance(stated, int) else datetime.fromisoformat(stated.replace("Z", "+00:00")).timestamp()
+    )
 
 
 @contextlib.contextmanager
