@@ -56,7 +56,7 @@ def main() -> None:
             wait = stack.enter_context(_debezium(home, server, kafka.servers))
         else:
             wait = stack.enter_context(_ours(home, server, kafka.servers, exactly_once=options.exactly_once))
-        print(f"from the start of the process to the first synced cycle: {time.monotonic() - began:.1f} s", flush=True)
+        print(f"from the start to the first row: {time.monotonic() - began:.1f} s", flush=True)
         arrived = stack.enter_context(_arrivals(kafka.servers)) if options.exactly_once else None
         with contextlib.closing(psycopg2.connect(server.dsn)) as connection, connection.cursor() as cursor:
             begin, sent = time.monotonic() + 1, 0
