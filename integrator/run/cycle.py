@@ -17,6 +17,7 @@ from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError
 from integrator.plan import Plan
+from integrator.run.gate import EndedError
 from integrator.run.passes import transactions
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.second_pass import second_pass
@@ -77,6 +78,8 @@ class _Cycles:
             raise consistency.fault(state, str(damaged)) from damaged
         if left is not None:
             before = self._sub_cycle(left, before)  # which was begun, and not synced (I2)
+            if self._following is not None and self._following.is_ending:  # another plan may be due
+                raise EndedError
         done = self._planned(rows, number, (before, moment), (planned, started))
         if done is None:
             return

@@ -1,4 +1,4 @@
-"""A cycle that an earlier process began and did not sync, where tables have other definitions since."""
+"""A cycle or sub-cycle that an earlier process began and did not sync, where tables have other definitions since."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ class LeftCycle:
 
     def __init__(self, state: State) -> None:
         """Take the state of the channel; no cycle is left before `look`."""
-        self._state, self._number = state, -1
+        self._state, self._number, self._slices = state, -1, 0
         self._begun_by: Plan | None = None
         self._current: Plan | None = None
 
     def look(self, plan: Plan) -> None:
         """Find the cycle, while the channel is locked. plan: the current one, which is not registered yet."""
         self._number = self._state.begun
+        self._slices = self._state.last_slice() + 1 if self._state.is_in_sub_cycle else 0
         self._begun_by = as_begun(plan) if self._state.is_in_cycle else None
 
     @property
@@ -39,7 +40,8 @@ class LeftCycle:
     @property
     def is_synced(self) -> bool:
         """Whether the cycle is synced that was sent by the plan that began it: the current plan is due."""
-        return self._current is not None and self._state.marks.has(self._number)
+        is_sent = self._current is not None and self._state.marks.has(self._number)
+        return is_sent and self._state.last_slice() >= self._slices
 
     def current(self) -> Plan:
         """Return the current plan, which sends the cycles that follow. `is_synced` must hold."""

@@ -9,7 +9,6 @@ next cycle, in which they are passed over.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from integrator import durable
-from integrator.durable import Damaged
+from integrator.run.state import begun_sub_cycle
+from integrator.run.state.begun_sub_cycle import BegunSubCycle
 from integrator.run.state.directory import State
 from integrator.sources.contract import Feed
 from integrator.sources.journal.journal import Journal
@@ -77,15 +76,15 @@ class SubCycles:
 
     def left(self, synced: int) -> SubCycle | None:
         """Return the sub-cycle that was begun after slice number `synced`, and not synced. Raises Damaged."""
-        path = self._state.sub_cycle
-        if not path.exists():
+        begun = begun_sub_cycle.read(self._state.sub_cycle)
+        if begun is None or begun.after != synced:
             return None
-        try:
-            begun = json.loads(path.read_text())
-            after, end, moment = int(begun["after"]), int(begun["end"]), datetime.fromisoformat(begun["moment"])
-        except (ValueError, LookupError, TypeError) as error:
-            raise Damaged(f"{path}: is no sub-cycle that was begun: {error!r}") from error
-        return self._of(Journal(self._state.journal, end), after, end, moment) if after == synced else None
+        return self._of(Journal(self._state.journal, begun.end), begun)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the end is asked for."""
+        return self._gate.is_ending
 
     @property
     def are_possible(self) -> bool:
@@ -138,10 +137,10 @@ class SubCycles:
     def _begun(self, journal: Journal, synced: int) -> SubCycle:
         """Begin a sub-cycle: what it has is durable."""
         paths = [one.path for _, one in journal.between(synced, len(journal))]
-        end, moment = synced + self._listing.together(paths), datetime.now(timezone.utc)
-        begun = {"after": synced, "end": end, "moment": moment.isoformat()}
-        durable.replace(self._state.sub_cycle, json.dumps(begun).encode())
-        return self._of(journal, synced, end, moment)
+        begun = BegunSubCycle(synced, synced + self._listing.together(paths), datetime.now(timezone.utc))
+        begun_sub_cycle.write(self._state.sub_cycle, begun)
+        return self._of(journal, begun)
 
-    def _of(self, journal: Journal, after: int, end: int, moment: datetime) -> SubCycle:
-        return SubCycle(own_rows(journal.between(after, end), self._listing.stream_of), end, moment)
+    def _of(self, journal: Journal, begun: BegunSubCycle) -> SubCycle:
+        rows = own_rows(journal.between(begun.after, begun.end), self._listing.stream_of)
+        return SubCycle(rows, begun.end, begun.moment)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections import defaultdict
 
 import pytest
@@ -13,9 +14,9 @@ from integrator import plan
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.run.state.directory import State
 from integrator.sources.postgres.source import Postgres
-from tests.parts import kafka_io, postgres, replays
+from tests.parts import in_process, kafka_io, postgres, replays
 from tests.parts.daemon import ROOT, Daemon
-from tests.parts.waiting import until
+from tests.parts.waiting import PATIENCE_S, until
 
 pytestmark = [
     pytest.mark.broker,
@@ -142,6 +143,48 @@ def test_i8_a_cycle_that_was_committed_and_not_synced_is_sent_as_it_was_begun(
     [(_, rows)] = rows_of(broker, f"{name}.t").items()
     assert [row["k"] for row in rows] == [1, 2, 3]
     assert ("w" in rows[2]) == ("column" in change)
+
+
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+@pytest.mark.parametrize("change", ["alter table t add column w int default 7", "create table late(k int primary key)"])
+def test_i8_a_sub_cycle_that_was_sent_and_not_synced_is_sent_as_it_was_begun(
+    change, delivery, database, broker, channel, spark, name, monkeypatch
+):
+    database.run("create table t(k int primary key, v text); insert into t values (1, 'there')")
+    path, failed = channel(), []
+    path.write_text(f"{path.read_text()}delivery: {delivery}\n")
+
+    def run():
+        try:
+            in_process.integrate(spark, path, once=False)
+        except Crash as crash:
+            failed.append(crash)
+
+    in_process.integrate(spark, path)
+    database.run("insert into t values (2, 'sent')")  # by a cycle, which sub-cycles follow
+    state, real = State(plan.build(str(path), "UTC").state), State.mark_more
+
+    def mark_more(of, done, *more):
+        if done.rows:
+            raise Crash
+        return real(of, done, *more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(State, "mark_more", mark_more)
+        running, before = threading.Thread(target=run), state.marks.cycles()
+        running.start()
+        until(lambda: state.marks.cycles() > before)
+        database.run("insert into t values (3, 'sent')")
+        running.join(PATIENCE_S)
+    assert failed
+    assert state.is_in_cycle
+    database.run(f"{change}; insert into t values (4, 'after')")
+    in_process.integrate(spark, path)
+    [(_, rows)] = rows_of(broker, f"{name}.t").items()
+    again = [3] if delivery == "at_least_once" else []
+    assert [row["k"] for row in rows] == [1, 2, 3, *again, 4]
+    assert ("w" in rows[-1]) == ("column" in change)
+    assert not state.is_in_cycle
 
 
 def test_i8_each_of_two_crashes_is_mended_by_the_definitions_of_its_cycle(

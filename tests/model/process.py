@@ -34,6 +34,7 @@ from integrator.refresh.job import Options, _Refresh
 from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice as SliceOfRefresh
 from integrator.run.cycle import cycle
+from integrator.run.gate import EndedError
 from integrator.run.restart import Restarts, RetriedCycles
 from integrator.run.runs import _own_errors
 from integrator.run.state import backup, consistency, rewind
@@ -192,7 +193,10 @@ class Process:
                 while state.suspended is None and (number := self._next(state)) is not None:
                     self.cycle = number
                     frame: Any = _Runs(self, range(*self._slices_of(number)))
-                    integrate(frame, number)
+                    try:
+                        integrate(frame, number)
+                    except EndedError:  # Spark does not commit it, and begins it again
+                        continue
                     self._world.step(f"Spark commits cycle {number}")
                     self._write("commits", number, "{}")
             if state.suspended is None:

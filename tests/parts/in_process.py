@@ -34,13 +34,19 @@ def session_of(name: str, jars: Sequence[str] = ()) -> SparkSession:
     return session.start(name, jars)
 
 
-def integrate(spark: SparkSession, channel: Path) -> None:
-    """Integrate what is there, by the channel in a file: `--once`, whose failures are not tried again."""
+def integrate(spark: SparkSession, channel: Path, *, once: bool = True) -> None:
+    """Integrate what is there, by the channel in a file: `--once`, whose failures are not tried again.
+
+    once: else until it fails, with sub-cycles.
+    """
     made = dataclasses.replace(plan.build(str(channel), "UTC"), restart=Restart(tries=0))
     job = Job(made, threading.Event())
     try:
         job.prepare()
-        job.run(spark, once=True)
+        if once:
+            job.run(spark, once=True)
+        else:
+            job.integrate(spark, once=False)
     finally:
         job.close()
 

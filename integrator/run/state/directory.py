@@ -21,7 +21,7 @@ failure.json    the last failure, and when it was mended, see failure
 resume          a failed channel is to start again, see resume
 added.json      columns that came while the channel ran, and were added, see tables.discovered_columns
 schemas.json    schemas that records of topics were written with, see sources.kafka.schemas
-sub_cycle.json  the sub-cycle that was begun last, see run.sub_cycles
+sub_cycle.json  the sub-cycle that was begun last, see begun_sub_cycle
 aside.json      tables that are set aside, see aside; aside/ has their changes, see sources.capture.held
 cores           how many cores Spark had in the last cycle, see sources.files
 jvm             held by Spark's JVM as long as it lives, see session
@@ -47,7 +47,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.sender_lock import SENDERS, begin_turn, wait_for_senders
 from integrator.durable import Damaged
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command, shown
-from integrator.run.state import mounts
+from integrator.run.state import begun_sub_cycle, mounts
 from integrator.run.state.marks import CycleMark, CycleMarks
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.sync import Cycle
@@ -285,8 +285,16 @@ class State:
 
     @property
     def is_in_cycle(self) -> bool:
-        """Whether a cycle is begun, and not synced."""
-        return self.begun >= 0 and not self.marks.has(self.begun)
+        """Whether a cycle, or a sub-cycle, is begun, and not synced."""
+        return self.begun >= 0 and (not self.marks.has(self.begun) or self.is_in_sub_cycle)
+
+    @property
+    def is_in_sub_cycle(self) -> bool:
+        """Whether a sub-cycle is begun, and not synced. What is damaged, the next cycle reports."""
+        with contextlib.suppress(Damaged):
+            begun = begun_sub_cycle.read(self.sub_cycle)
+            return begun is not None and begun.after == self.last_slice()
+        return False
 
     @property
     def sub_cycle(self) -> Path:
