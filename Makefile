@@ -54,7 +54,7 @@ fmt: $(VENV)/installed
 size: $(VENV)/installed
 	@$(BIN)/python -m tests.size
 
-# Each leaf removed in turn, and what is left checked: a minute each. `make test` has three at random, without tests (10 s each).
+# Each leaf removed in turn, and what is left checked: a minute each. `make test` has three at random, with the tests of `make fast`.
 leaves: $(VENV)/installed
 	$(BIN)/python -m tests.leaves
 

@@ -37,7 +37,7 @@ def cycle(
     tasks: Callable[[], int],
     shards: CycleShards | None,
     synced: Callable[[Cycle], None],
-    following: SubCycles | None = None,
+    following: SubCycles,
 ) -> Callable[[DataFrame, int], None]:
     """Return what Spark calls with each micro-batch of runs. It returns only when the cycle is synced.
 
@@ -57,7 +57,7 @@ class _Cycles:
         tasks: Callable[[], int],
         shards: CycleShards | None,
         synced: Callable[[Cycle], None],
-        following: SubCycles | None,
+        following: SubCycles,
     ) -> None:
         self._plan, self._state, self._tasks, self._shards = plan, state, tasks, shards
         self._synced, self._following = synced, following
@@ -73,21 +73,20 @@ class _Cycles:
         try:
             before = state.checkpoint(number, self._plan.recipe.fingerprint)
             moment = self._checkpoint.moment(number)
-            left = None if self._following is None else self._following.left(before.ordinal)
+            left = self._following.left(before.ordinal)
         except Damaged as damaged:
             raise consistency.fault(state, str(damaged)) from damaged
         if left is not None:
             before = self._sub_cycle(left, before)  # which was begun, and not synced (I2)
-            if self._following is not None and self._following.is_ending:  # another plan may be due
+            if self._following.is_ending:  # another plan may be due
                 raise EndedError
         done = self._planned(rows, number, (before, moment), (planned, started))
         if done is None:
             return
         self._mark(done, lambda: state.mark(done, self._plan.recipe.fingerprint))
-        if self._following is not None:
-            before = done.checkpoint
-            for one in self._following.each(before.ordinal):
-                before = self._sub_cycle(one, before)
+        before = done.checkpoint
+        for one in self._following.each(before.ordinal):
+            before = self._sub_cycle(one, before)
 
     def _planned(
         self, rows: DataFrame, number: int, begins: tuple[Checkpoint, datetime], to: tuple[int, float]
@@ -100,7 +99,7 @@ class _Cycles:
         if planned <= before.ordinal:  # all of it was sent by sub-cycles
             return dataclasses.replace(Cycle.of_nothing(number, before, time.monotonic() - started), planned=planned)
         in_one, cores = rows.rdd.getNumPartitions() == 1, self._tasks()
-        few = None if self._following is None else self._following.planned(before.ordinal, planned)
+        few = self._following.planned(before.ordinal, planned)
         asked = 1 if in_one or few is not None else cores
         after = state.marks.read(number - 1).step if number else (-1, 0)
         shards, moment, count = self._begun(((number, 0), after), planned, moment, asked)

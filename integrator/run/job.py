@@ -372,12 +372,9 @@ class Job:
 
         There the senders' lock does not reach, and only the brokers can refuse what a task sends too late (I3).
         """
-        if not self._in_transactions(spark):
+        if session.is_local(spark) and not self.plan.recipe.send.exactly_once:
             return None
         return CycleShards(self.state.path, self.plan.recipe, self.plan.topics, self.keep)
-
-    def _in_transactions(self, spark: SparkSession) -> bool:
-        return self.plan.recipe.send.exactly_once or not session.is_local(spark)
 
     def _ending(self) -> bool:
         is_asked = self.state.suspended is not None or self._resumes()

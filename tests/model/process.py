@@ -179,9 +179,8 @@ class Process:
             self._scene.synced.append(Synced(self.name, done.cycle, rows, generation))
 
         plan: Any = SimpleNamespace(recipe=self.recipe, topics=(TOPIC,), changes=SimpleNamespace(reader=None))
-        following = (
-            SubCycles(state, _LISTING, _Feed(self, state), Limits(60.0), _Gate(self._world)) if self._locked else None
-        )
+        limits = Limits(60.0 if self._locked else 0.0)
+        following = SubCycles(state, _LISTING, _Feed(self, state), limits, _Gate(self._world))
         one = cycle(plan, state, lambda: self.cores, shards, synced, following)
         retries = RetriedCycles(
             Restarts(_TRIES, state.last_slice), lambda: False, lambda *_: None, lambda: state.begin_turn(60.0)

@@ -37,7 +37,7 @@ def session_of(name: str, jars: Sequence[str] = ()) -> SparkSession:
 def integrate(spark: SparkSession, channel: Path, *, once: bool = True) -> None:
     """Integrate what is there, by the channel in a file: `--once`, whose failures are not tried again.
 
-    once: else until it fails, with sub-cycles.
+    once: without it, changes that come are integrated, with sub-cycles, until that fails.
     """
     made = dataclasses.replace(plan.build(str(channel), "UTC"), restart=Restart(tries=0))
     job = Job(made, threading.Event())
