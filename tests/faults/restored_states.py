@@ -19,6 +19,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -27,6 +28,7 @@ import psutil
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from pyspark.errors import PySparkException
 
+from integrator.contracts.shards import Step
 from integrator.deliver.kafka.begun_cycles import BegunCycles
 from integrator.errors import IntegratorError
 from integrator.run.state.directory import State
@@ -105,8 +107,8 @@ def on_cores(count: int) -> Iterator[None]:
     """Have as many tasks send at once."""
     begin = CycleShards.begin
 
-    def begun(self: CycleShards, cycle: int, journal: str, moment: object, _: int) -> object:
-        return begin(self, cycle, journal, moment, count)
+    def begun(self: CycleShards, step: Step, after: Step, journal: str, moment: datetime, _: int) -> object:
+        return begin(self, step, after, journal, moment, count)
 
     with mock.patch.object(CycleShards, "begin", begun):
         yield

@@ -11,6 +11,7 @@ Setting Spark log level to "ERROR".
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "first_pass.py", line 47, in run
 RuntimeError: the first pass
+EOFError
 \tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
 Caused by: java.io.EOFException
 \t... 22 more

@@ -26,7 +26,7 @@ _AT_START = re.compile(
 """Written whenever a JVM starts."""
 _OF_TRACE = re.compile(
     r"\s|$|Caused by: |Suppressed: |Traceback |Driver stacktrace|During handling of|The above exception was|"
-    r"([\w$]+\.)+[\w$]*(Exception|Error)\b|Exception in thread|\w+(Error|Exception): "
+    r"([\w$]+\.)+[\w$]*(Exception|Error)\b|Exception in thread|\w+(Error|Exception)(: |$)"
 )
 _REPORTED = ("Executor", "TaskSetManager", "MicroBatchExecution", "PythonRunner", "ArrowPythonRunner", "Utils")
 """Loggers of errors that the driver gets as exceptions."""
