@@ -21,17 +21,21 @@ import numpy as np
 from integrator.decode.encodings.pgoutput import Column, Relation, frame, relation_of, split
 from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, DELETE, INSERT, RELATION, TRUNCATE, UPDATE
 from integrator.errors import IntegratorError, SourceAway
+from integrator.sources.capture.asked import Asked, ask
 from integrator.sources.capture.frames import CHANGES, FRAMES, commit
 from integrator.sources.capture.frames import begin as begin_of
 from integrator.sources.capture.intake import OWN_PREFIX
+from integrator.sources.capture.ranges import Part
 from integrator.sources.capture.record import Record
 from integrator.sources.capture.stream import SpoolTarget
 from integrator.sources.postgres.slot import Names, Slot
 from integrator.sources.postgres.stream import Stream
-from integrator.sources.spool import Spool, sealed_in
+from integrator.sources.spool import SPOOL, Spool, sealed_in
 from tests.model.schedule import NO_LOG, Choices, World
 
 _TEXT, _INT = 25, 23
+FEW_KEYS, MANY_KEYS = 3, 6
+"""How many rows a table has at most: with many, keys change, too."""
 
 
 @dataclass
@@ -63,10 +67,10 @@ def _tuple(key: int, value: str) -> bytes:
 
 
 class Database:
-    """The server: tables, a log, and one slot. quiet: a snapshot writes nothing into the log."""
+    """The server: tables, a log, and one slot. quiet: a snapshot writes nothing into the log. keys: rows at most."""
 
-    def __init__(self, choices: Choices, *, quiet: bool) -> None:
-        self._choices, self.quiet = choices, quiet
+    def __init__(self, choices: Choices, *, quiet: bool, keys: int) -> None:
+        self._choices, self.quiet, self._keys = choices, quiet, keys
         self.lsn = 800
         self.log: list[Committed] = []
         self.tables: list[Table] = []
@@ -82,7 +86,7 @@ class Database:
         columns = (Column("k", _INT, -1, in_key=True), Column("v", _TEXT, -1, in_key=False))
         table = Table(Relation(16_000 + number, "public", f"t{number}", "d", columns))
         self.tables.append(table)
-        for _ in range(self._choices.below(3)):
+        for _ in range(self._choices.below(self._keys)):
             self.change(table)
 
     def change(self, table: Table) -> None:
@@ -100,7 +104,11 @@ class Database:
     def _one(self, table: Table) -> tuple[int, bytes]:
         oid = table.relation.oid
         head, self._changes = struct.pack(">I", oid), self._changes + 1
-        key, value = self._choices.below(3), f"v{self._changes}"
+        key, value = self._choices.below(self._keys), f"v{self._changes}"
+        other = self._choices.below(self._keys)
+        if self._keys > FEW_KEYS and key in table.rows and other not in table.rows and self._choices.below(3) == 1:
+            before, table.rows[other] = table.rows.pop(key), value
+            return oid, bytes([UPDATE]) + head + b"K" + _tuple(key, before) + b"N" + _tuple(other, value)
         if key not in table.rows:
             table.rows[key] = value
             return oid, bytes([INSERT]) + head + b"N" + _tuple(key, value)
@@ -242,9 +250,14 @@ class _Point:
         """Return tables by their names."""
         return [one for one in self._tables if one.name in names]
 
-    def copy(self, table: Table, take: Callable[[bytes, int], None]) -> None:
+    def key(self, _table: Table) -> list[str]:
+        """Return the key."""
+        return ["k"]
+
+    def copy(self, table: Table, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read rows, each as a piece of its own."""
-        for key, value in self._rows[table.relation.oid].items():
+        rows = sorted(self._rows[table.relation.oid].items())
+        for key, value in [one for one in rows if part.last is None or one[0] > int(part.last[0])][: part.most]:
             CURRENT[-1].world.step(f"read row {key} of {table.name}")
             take(f"{key}\t{value}\n".encode(), 1)
 
@@ -335,7 +348,7 @@ class Running:
 
         at: Any = SimpleNamespace(server=server, location=location, names=Names("pub", "slot"), into=into)
         capture: Any = self
-        spool = Spool(directory, framing=FRAMES)
+        spool = Spool(directory / SPOOL, framing=FRAMES)
         try:
             Stream(capture, at, spool, until_now=until_now).capture()
         except SourceAway:
@@ -350,7 +363,7 @@ CURRENT: list[Any] = []
 """The schedule that runs, which has a `world`."""
 
 
-def faults_of(world: World, database: Database, left: dict[str, int]) -> Iterator[str]:
+def faults_of(world: World, database: Database, directory: Path, left: dict[str, int]) -> Iterator[str]:
     """Have one of the faults that are left."""
     choices = world.choices
     if choices.chance(150) and left["changes"]:
@@ -366,6 +379,11 @@ def faults_of(world: World, database: Database, left: dict[str, int]) -> Iterato
         elif database.tables:
             database.change(choices.one(database.tables))
             yield "a transaction is committed"
+    if choices.chance(20) and left["refreshes"] and database.tables:
+        left["refreshes"] -= 1
+        table = choices.one(database.tables).name
+        ask(directory, table, Asked(truncate=choices.below(2) == 1))
+        yield f"a refresh of {table} is asked for"
     if choices.chance(15) and left["restarts"]:
         left["restarts"] -= 1
         database.restart()
@@ -381,6 +399,7 @@ class _Spooled:
     tables: dict[str, dict[int, str]] = field(default_factory=dict)
     is_open: bool = False
     _names: dict[int, str] = field(default_factory=dict)
+    _images: dict[tuple[int, int], int] = field(default_factory=dict)
     _position: tuple[int, int, int] = (0, 0, 0)
     _last: tuple[int, int, int] = (0, 0, 0)
 
@@ -409,6 +428,10 @@ class _Spooled:
             self.wrong.append(f"positions ascend: {self._position} comes after {self._last}")
         self._last = self._position
         self.seen[value] += not copied
+        image, before = int(value[1:].rstrip("-")), self._images.get((oid, key), 0)
+        if image < before:
+            self.wrong.append(f"no older image comes after a newer one: {value} of row {key} comes after {before}")
+        self._images[oid, key] = image
         rows = self.tables.setdefault(self._names[oid], {})
         rows.pop(key, None)
         if is_there:
@@ -418,7 +441,7 @@ class _Spooled:
 def broken(directory: Path, database: Database) -> list[str]:
     """Return what of I3, I4 and I9 does not hold in the segments of a spool."""
     found = _Spooled()
-    for path in sealed_in(directory):
+    for path in sealed_in(directory / SPOOL):
         for message in split(path.read_bytes()):
             found.read(message)
     wrong = [*found.wrong, *(["the spool ends in a transaction"] if found.is_open else [])]
@@ -440,11 +463,17 @@ def _changes(message: bytes) -> Iterator[tuple[int, int, str, bool] | None]:
             yield oid, int(key), value, True
     elif kind in (INSERT, UPDATE, DELETE):
         [oid] = struct.unpack_from(">I", message, 1)
-        texts, at = [], 8
-        for _ in range(2):
-            [size] = struct.unpack_from(">I", message, at + 1)
-            texts.append(message[at + 5 : at + 5 + size].decode())
-            at += 5 + size
-        yield oid, int(texts[0]), texts[1], kind != DELETE
+        at, images = 5, list[tuple[int, str]]()
+        while at < len(message):
+            texts, at = [], at + 3
+            for _ in range(2):
+                [size] = struct.unpack_from(">I", message, at + 1)
+                texts.append(message[at + 5 : at + 5 + size].decode())
+                at += 5 + size
+            images.append((int(texts[0]), texts[1]))
+        [*before, (key, value)] = images
+        for old, _ in before:
+            yield oid, old, f"{value}-", False
+        yield oid, key, value, kind != DELETE
     else:
         yield None

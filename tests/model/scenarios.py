@@ -61,13 +61,19 @@ class Scenario:
 
 @dataclass(frozen=True)
 class CaptureScenario:
-    """A database that changes while it is captured. quiet: its log has nothing of snapshots."""
+    """A database that changes while it is captured. quiet: its log has nothing of snapshots.
+
+    by_range: each row is read at a position of its own, and refreshes are asked for.
+    """
 
     quiet: bool
+    by_range: bool = False
 
     def run(self, choices: Choices) -> Outcome:
         """Run one schedule."""
-        return _CaptureSchedule(choices, quiet=self.quiet).run()
+        bounds = first_rows.Bounds(1, 0.0) if self.by_range else first_rows.BOUNDS
+        with mock.patch.object(first_rows, "BOUNDS", bounds):
+            return _CaptureSchedule(choices, self).run()
 
 
 SCENARIOS: dict[str, Scenario | CaptureScenario] = {
@@ -92,6 +98,8 @@ SCENARIOS: dict[str, Scenario | CaptureScenario] = {
     "at least once on a cluster": Scenario(exactly_once=False, unanswered=1, lost=300),
     "capture": CaptureScenario(quiet=False),
     "capture of a quiet log": CaptureScenario(quiet=True),
+    "ranges": CaptureScenario(quiet=False, by_range=True),
+    "ranges of a quiet log": CaptureScenario(quiet=True, by_range=True),
 }
 
 
@@ -419,15 +427,17 @@ class _Schedule:
 class _CaptureSchedule:
     """One schedule of a capture."""
 
-    def __init__(self, choices: Choices, *, quiet: bool) -> None:
+    def __init__(self, choices: Choices, scenario: CaptureScenario) -> None:
         self._choices = choices
         self.world = World(choices, _switched)
-        self._database = capture.Database(choices, quiet=quiet)
+        keys = capture.MANY_KEYS if scenario.by_range else capture.FEW_KEYS
+        self._database = capture.Database(choices, quiet=scenario.quiet, keys=keys)
         self._left = {
             name: choices.below(most + 1)
             for name, most in (("kills", 3), ("restarts", 2), ("tables", 2), ("rewrites", 2))
         }
-        self._left["changes"] = 2 + choices.below(6)
+        self._left["refreshes"] = choices.below(3) if scenario.by_range else 0
+        self._left["changes"] = 2 + choices.below(10 if scenario.by_range else 6)
         self._processes: list[capture.Running] = []
 
     def run(self) -> Outcome:
@@ -462,7 +472,7 @@ class _CaptureSchedule:
     def _with_faults(self, root: Path) -> None:
         choices, world = self._choices, self.world
         for _ in range(600):
-            for what in capture.faults_of(world, self._database, self._left):
+            for what in capture.faults_of(world, self._database, root, self._left):
                 world.note(what)
             living = world.living()
             if not living:

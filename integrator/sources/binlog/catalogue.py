@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from integrator.channel.databases import BinlogLocation
@@ -20,6 +21,7 @@ from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Session, quoted
 from integrator.sources.binlog.settings import status
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted, tables_of
+from integrator.sources.capture.ranges import Part
 from integrator.tables import mysql_catalogue
 
 _SYSTEM = "('mysql', 'information_schema', 'performance_schema', 'sys')"
@@ -58,6 +60,32 @@ _HEXADECIMAL = frozenset(
     ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "geometry", "point", "linestring", "polygon",
      "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection", "vector")
 )  # fmt: skip
+
+
+def _number(value: str) -> str:
+    return str(Decimal(value)) if Decimal(value).is_finite() else "null"
+
+
+def _text(value: str) -> str:
+    return f"_utf8mb4 x'{value.encode().hex()}'"
+
+
+def _bytes(value: str) -> str:
+    return f"x'{value.removeprefix(BYTES_AS_TEXT)}'"
+
+
+def _moment(value: str) -> str:
+    return f"'{value.removesuffix('+00')}'"
+
+
+BYTES_AS_TEXT = "\\x"
+_ORDERED: dict[str, Callable[[str], str]] = {
+    **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", "decimal"), _number),
+    **dict.fromkeys(("char", "varchar"), _text),
+    **dict.fromkeys(("binary", "varbinary"), _bytes),
+    **dict.fromkeys(("date", "datetime", "timestamp"), _moment),
+}
+"""Types of keys by whose order tables are read in parts, and how a value is written in SQL."""
 _OF_LABELS = frozenset(("enum", "set"))
 """Types whose definitions have text of their owner."""
 
@@ -89,10 +117,28 @@ class Captured:
         """Nothing: the log has each statement that makes its rows others."""
         return {}
 
-    @property
-    def query(self) -> str:
-        """The statement that reads its rows."""
-        return f"select {', '.join(self.select)} from {self.quoted}"  # noqa: S608
+    def is_ordered_by(self, column: str) -> bool:
+        """Return whether rows can be read by a column's order: a value as text is compared as it is ordered."""
+        return self.kinds.get(column, "") in _ORDERED
+
+    def query(self, part: Part) -> str:
+        """Return the statement that reads a part of its rows."""
+        after = "" if part.last is None else self._after(part.key, part.last)
+        conditions = " and ".join(filter(None, (after, f"({part.where})" if part.where else "")))
+        rows = f"{self.quoted}{' where ' if conditions else ''}{conditions}"
+        order = f" order by {', '.join(map(quoted, part.key))} limit {part.most}" if part.key else ""
+        return f"select {', '.join(self.select)} from {rows}{order}"  # noqa: S608
+
+    def _after(self, key: Sequence[str], last: Sequence[str]) -> str:
+        """Return the condition that a row is after one: (a, b) > (1, 2), as the server reads it by the index."""
+        columns = [quoted(one) for one in key]
+        values = [_ORDERED[self.kinds[name]](value) for name, value in zip(key, last, strict=True)]
+        pairs = [*zip(columns, values, strict=True)]
+        each = [
+            " and ".join([*(f"{one} = {value}" for one, value in pairs[:size]), f"{pairs[size][0]} > {pairs[size][1]}"])
+            for size in range(len(pairs))
+        ]
+        return f"{columns[0]} >= {values[0]} and ({' or '.join(f'({one})' for one in each)})"
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ _AWAY = frozenset(
 Numbers are those of https://mariadb.com/kb/en/mariadb-error-codes/ and, of a client, of
 https://dev.mysql.com/doc/mysql-errors/en/client-error-reference.html.
 """
+_NO_COLUMN = 1054
 _REFUSED = frozenset((1044, 1045, 1130))
 """Access denied, to a database or at all, and a host that may not connect."""
 _ACCESS = (
@@ -80,6 +81,10 @@ def address_of(text: str) -> Address:
     )
 
 
+class MissingColumn(SourceAway):
+    """A query names a column that is not there, or not any more."""
+
+
 class Server:
     """A server, by its address. Nothing is asked before a session is opened."""
 
@@ -117,7 +122,7 @@ class Server:
             yield
         except pymysql.MySQLError as error:
             code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-            kind = SourceAway if code in _AWAY else EnvironmentFault
+            kind = MissingColumn if code == _NO_COLUMN else SourceAway if code in _AWAY else EnvironmentFault
             access = f"; {_ACCESS}" if code in _REFUSED else ""
             raise kind(f"{self.shown}: {shortened(str(error.args[-1] if error.args else error))}{access}") from None
         except OSError as error:

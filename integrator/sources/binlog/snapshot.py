@@ -19,9 +19,10 @@ from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.binlog.catalogue import Captured, found
 from integrator.sources.binlog.events import place_in_no_log, place_of, place_text
 from integrator.sources.binlog.packets import Packets, is_end
-from integrator.sources.binlog.server import Server, Session
+from integrator.sources.binlog.server import MissingColumn, Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log
 from integrator.sources.capture.first_rows import NotYet
+from integrator.sources.capture.ranges import Part
 
 _FRAME_BYTES = 1024 * 1024
 _BEGIN = "start transaction with consistent snapshot"
@@ -44,11 +45,27 @@ class Point:
         """Return about how many rows a table has."""
         return table.rows
 
-    def copy(self, table: Captured, take: Callable[[bytes, int], None]) -> None:
-        """Read a table; `take` gets whole rows as COPY writes them, about a megabyte each time, and how many."""
+    def key(self, table: Captured) -> list[str]:
+        """Return the columns of the primary key, in the order of its index; none where it cannot be read by that."""
+        key = list[str]()
+        for *_, column, order, _, prefix in (
+            row[:8] for row in self._session.rows(f"show keys from {table.quoted} where Key_name = 'PRIMARY'")
+        ):
+            if order != "A" or prefix is not None or not table.is_ordered_by(column):
+                return []
+            key.append(column)
+        return key
+
+    def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
+        """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
+        if part.where:  # what it has and the table has not is its own fault, and not the table's
+            try:
+                self._session.rows(f"select 1 from {table.quoted} where ({part.where}) limit 0")  # noqa: S608
+            except MissingColumn as missing:
+                raise EnvironmentFault(str(missing)) from None
         self._session.run("savepoint before_table")
         with self._session.server.asked():
-            packets = _Rows(self._session.query(table.query), len(table.select))
+            packets = _Rows(self._session.query(table.query(part)), len(table.select))
             each = iter(packets)
         while True:
             with self._session.server.asked():  # and not what `take` does: a full disk is not the server's

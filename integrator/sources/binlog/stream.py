@@ -173,7 +173,7 @@ class Stream(SpoolingStream):
             for packet in read:
                 self._server_log.take(self._event(packet))
             self.seal_where_due()
-            if self._tables.is_due and not self._intake.is_open:
+            if (self._tables.is_due or self._first_rows.is_next) and not self._intake.is_open:
                 self._tables.find_again(self._server_log.least)
             self._rest(now)
             if self._until_now and self._is_done():
@@ -220,7 +220,7 @@ class Stream(SpoolingStream):
 
     def _is_done(self) -> bool:
         """Return whether all is captured that was committed at the start, of the log that was captured before."""
-        is_whole = not self._intake.is_open and self._first_rows.place is None
+        is_whole = not (self._intake.is_open or self._first_rows.is_left) and self._first_rows.place is None
         return is_whole and self._server_log.place >= self._target and self._server_log.is_same
 
 

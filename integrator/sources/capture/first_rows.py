@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from integrator.channel.databases import DatabaseLocation
 from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.capture.asked import asked
 from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.progress import FILE, Progress
+from integrator.sources.capture.ranges import Part, Reading, last_row, note_durable
 from integrator.sources.capture.record import Record
 
 _MICROS_TO_2000 = 946_684_800_000_000
@@ -43,8 +46,11 @@ class Point(Protocol):
     def tables(self, names: set[str]) -> Sequence[Any]:
         """Return the tables of these names as they are at the place: columns may have come since they were found."""
 
-    def copy(self, table: Any, take: Callable[[bytes, int], None]) -> None:
-        """Read a table; `take` gets whole rows as COPY writes them, about a megabyte each time, and how many."""
+    def key(self, table: Any) -> Sequence[str]:
+        """Return the columns of the key in whose order a table can be read; none where it has no such key."""
+
+    def copy(self, table: Any, part: Part, take: Callable[[bytes, int], None]) -> None:
+        """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
 
     def estimate(self, table: Any) -> int:
         """Return about how many rows a table has."""
@@ -78,6 +84,18 @@ class Points(Protocol):
         """Return a place as the database writes it."""
 
 
+class Bounds(NamedTuple):
+    """Of what is read at one place: rows of a table at once, and seconds. Then the changes that have come follow."""
+
+    rows: int
+    seconds: float
+
+
+BOUNDS, _MOST_S = Bounds(50_000, 5.0), 50.0
+_TIMES_THE_PLACE = 20
+"""So many times as long as it takes to have a place is read at it, but no longer than _MOST_S."""
+
+
 class FirstRows:
     """Which tables' rows are due, and at which place; `record` has those that were read, and is kept with the spool."""
 
@@ -88,17 +106,32 @@ class FirstRows:
         self.record = record
         self._points, self._spool, self._intake, self._log = points, spool, intake, log
         self._are_wanted, self._on_rewrite = location.snapshot != "never", location.on_rewrite
+        self._by_range = location.snapshot != "only"  # else no changes follow, and all rows are those of one place
         self._warned = set[tuple[str, str]]()
         (spool / FILE).unlink(missing_ok=True)  # of a process that was killed
+        note_durable(spool, record.reading)
+        begun = {name: one.oid for name, one in record.reading.items() if one.last is not None}
+        record.read |= begun  # changes follow the rows that are durable
         self._point: Point | None = None
         self._due: list[Captured] = []
         self._postponed = set[int]()
-        self._not_before = 0.0
+        self._not_before = self._took_s = 0.0
+        self._left = set[str]()
 
     @property
     def place(self) -> int | None:
         """The place in the log at which rows are due; None where none are."""
         return None if self._point is None else self._point.lsn
+
+    @property
+    def is_left(self) -> bool:
+        """Whether rows are left that are due at another place."""
+        return bool(self._left)
+
+    @property
+    def is_next(self) -> bool:
+        """Whether the next place is to be had now, for rows that are left."""
+        return self.is_left and self._point is None and time.monotonic() >= self._not_before
 
     def is_due(self, oid: int) -> bool:
         """Return whether the rows of a table are due, or will be."""
@@ -118,6 +151,7 @@ class FirstRows:
         record.creating, record.confirmed = False, point.lsn
         record.write(self._spool)
         if not self._are_wanted:
+            self._note_shapes(tables)
             self.note_read(tables)
         self._due = list(point.tables({one.name for one in due(tables, record)}))
         self._log.info("capture begins", position=self._points.shown(point.lsn))
@@ -136,15 +170,19 @@ class FirstRows:
         was read. Where no place can be had without waiting, they are due another time.
         """
         self.note_rewritten(self.record.behind)  # at each start, until they are read again
+        self._take_asked(tables)
         new = due(tables, self.record)
         if not new or self._point is not None:
+            self._left &= {one.name for one in new}
             return True
         if not self._are_wanted:
+            self._note_shapes(new)
             self.note_read(new)
             return True
         names = [one.name for one in new]
         if time.monotonic() < self._not_before:
             return True
+        began = time.monotonic()
         try:
             point = self._points.later()
         except NotYet as reason:
@@ -156,12 +194,15 @@ class FirstRows:
         if point.lsn < least:
             point.close()
             return False
-        again = sorted(set(names) & set(self.record.sent))
-        if len(again) < len(names):
-            self._log.info("tables are new", tables=sorted(set(names) - set(again)))
+        self._took_s = time.monotonic() - began
+        record = self.record
+        known = {*record.reading, *record.asked, *self._left} - set(record.again)
+        again = sorted(set(names) & set(record.sent) - known)
+        if new_names := sorted(set(names) - set(again) - known):
+            self._log.info("tables are new", tables=new_names)
         if again:
             self._log.info("the rows of tables are read again, after a truncate", tables=again)
-        self._point = point
+        self._point, self._left = point, set()
         self._due = list(point.tables({one.name for one in new}))
         return True
 
@@ -175,9 +216,13 @@ class FirstRows:
         record.read = read | {name: oid for oid, name in names.items()}
         record.again = [name for name in record.again if name not in names.values()]
         record.behind = {name: why for name, why in record.behind.items() if name not in names.values()}
-        record.shapes |= {one.name: dict(one.shape) for one in tables if one.shape}
+        record.shapes = {one.name: dict(one.shape) for one in tables if one.shape} | record.shapes
         record.write(self._spool)
         self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
+
+    def _note_shapes(self, tables: Sequence[Captured]) -> None:
+        """Note what tables are like as their rows begin to be read: what is otherwise later has other rows."""
+        self.record.shapes |= {one.name: dict(one.shape) for one in tables if one.shape}
 
     def note_rewritten(self, reasons: Mapping[str, str]) -> None:
         """Do what the location says with tables whose rows became others, and the log has no change of them.
@@ -214,6 +259,7 @@ class FirstRows:
         """Record that tables are not captured any more: should they be again, their rows are read."""
         record = self.record
         record.read = {name: oid for name, oid in record.read.items() if oid not in oids}
+        record.reading = {name: one for name, one in record.reading.items() if one.oid not in oids}
         record.write(self._spool)
         self._intake.leave(oids)
 
@@ -228,47 +274,123 @@ class FirstRows:
         record.copied_at, record.copies = lsn, record.copies + 1 if record.copied_at == lsn else 1
         return record.copies
 
-    def copy(self, is_due: Callable[[], bool], seal: Callable[[], None], rest: Callable[[], None]) -> None:
-        """Write the rows that are due, each table as a transaction; small tables are in one segment.
+    def _take_asked(self, tables: Sequence[Captured]) -> None:
+        """Have refreshes that were asked for be due. Those of tables whose rows are read anyway are done with these."""
+        there, record = {one.name: one.relation.oid for one in tables}, self.record
+        for path, name, refresh in asked(self._spool.parent):
+            is_read = name in record.again or record.reading.keys() - record.asked.keys() >= {name}
+            if is_read or name not in there or record.read.get(name) != there[name]:
+                why = "its rows are read in any case" if name in there else "the table is not captured"
+                self._log.warning("a refresh is not needed", table=name, reason=why)
+            else:
+                self._log.info("a refresh is asked for", table=name, where=refresh.where, truncate=refresh.truncate)
+                record.asked[name] = refresh
+                record.reading.pop(name, None)
+                self.write()
+            path.unlink()
 
-        is_due: returns whether what was written is to become durable; seal: makes it so; rest: waits, after that.
+    def _reading(self, point: Point, table: Captured) -> tuple[Reading, int, bool]:
+        """Return how far a table is read, the number of its transaction, and whether a truncate is before its rows."""
+        record, name, oid = self.record, table.name, table.relation.oid
+        was_sent, number = name in record.sent, self._begun(table, point.lsn - 1)
+        key, before = [*point.key(table)] if self._by_range else [], record.reading.get(name)
+        is_same = before is not None and (before.oid, before.key) == (oid, key) and before.last is not None
+        if before is not None and is_same and name not in record.again:
+            return before, number, False
+        if name in record.again:  # then all rows are read, whatever is asked for
+            record.again.remove(name)
+            record.asked.pop(name, None)
+        refresh = record.asked.get(name)
+        reading = Reading(oid, key, [point.lsn - 1, number], where=refresh.where if refresh else "")
+        record.reading[name] = reading
+        if refresh is None:  # else what became others before is yet to be noticed
+            self._note_shapes([table])
+        return reading, number, refresh.truncate if refresh else was_sent
+
+    def copy(self, is_due: Callable[[], bool], seal: Callable[[], None], rest: Callable[[], None]) -> None:
+        """Write rows that are due, each table as a transaction, for as long as a place is kept; others are left.
+
+        Small tables are in one segment. is_due: returns whether what was written is to become durable; seal: makes it
+        so; rest: waits, after that.
         """
         point = self._point
         if point is None:
             return
-        lsn, micros = point.lsn - 1, int(time.time() * 1e6) - _MICROS_TO_2000
-        whole = list[Captured]()
+        micros, until = int(time.time() * 1e6) - _MICROS_TO_2000, time.monotonic() + self._seconds()
+        done, last = list[tuple[Captured, bool]](), b""
+        seal()  # what the log had before: each relation is sealed in one version
 
-        def seal_rows() -> None:
+        def seal_rows(table: Captured, reading: Reading) -> None:
             self.write()  # before the rows are there
             seal()
-            self.note_read(whole)
-            whole.clear()
+            if last:
+                reading.last = reading.values(table.relation, last)
+            for one in (one for one, is_whole in done if is_whole):
+                self.record.reading.pop(one.name)
+                self.record.asked.pop(one.name, None)
+            self.note_read([one for one, _ in done])
+            done.clear()
             rest()
 
-        seal()  # what the log had before: each relation is sealed in one version
         for left, table in zip(reversed(range(len(self._due))), self._due, strict=True):
-            relation = table.relation
-            is_anew = table.name in self.record.sent
-            self._intake.begin_rows(relation, lsn, micros, self._begun(table, lsn))
+            reading, number, is_anew = self._reading(point, table)
+            self._intake.begin_rows(table.relation, point.lsn - 1, micros, number)
             if is_anew:
-                self._intake.begin_anew(relation)
-            progress = Progress(self._spool, self._log, table.name, point.estimate(table), left)
+                self._intake.begin_anew(table.relation)
+            progress = Progress(self._spool, self._log, table.name, point.estimate(table), left, reading.rows)
+            last = b""
 
-            def take(rows: bytes, many: int, relation: Relation = relation, progress: Progress = progress) -> None:
-                self._intake.take_rows(relation, rows)
+            def take(
+                rows: bytes,
+                many: int,
+                table: Captured = table,
+                reading: Reading = reading,
+                progress: Progress = progress,
+            ) -> None:
+                nonlocal last
+                self._intake.take_rows(table.relation, rows)
+                last = last_row(rows)
+                reading.rows += many
                 progress.add(many)
                 if is_due():
-                    seal_rows()
+                    seal_rows(table, reading)
 
-            point.copy(table, take)
+            is_whole = False
+            while not is_whole:
+                before, at = reading.rows, reading.values(table.relation, last) if last else reading.last
+                with self._asked_for(table, reading):
+                    point.copy(table, Part(reading.key, at, BOUNDS.rows, reading.where), take)
+                is_whole = not reading.key or reading.rows - before < BOUNDS.rows
+                if time.monotonic() >= until:
+                    break
             self._intake.end_rows(point.lsn, micros)
-            whole.append(table)
-            progress.end()
-            if is_due():
-                seal_rows()
-        seal_rows()
+            done.append((table, is_whole))
+            if is_whole:
+                progress.end()
+            is_over = not is_whole or (left > 0 and self._by_range and time.monotonic() >= until)
+            if is_due() or is_over or not left:
+                seal_rows(table, reading)
+            if is_over:
+                self._left = {one.name for one in self._due[len(self._due) - left - (not is_whole) :]}
+                break
         self.close()
+
+    @contextlib.contextmanager
+    def _asked_for(self, table: Captured, reading: Reading) -> Iterator[None]:
+        """Give up a refresh whose condition the database refuses: the capture goes on without it."""
+        try:
+            yield
+        except EnvironmentFault as refused:
+            if reading.where:
+                self._log.error("a refresh is given up", table=table.name, where=reading.where, reason=str(refused))
+                self.record.asked.pop(table.name, None)
+                self.record.reading.pop(table.name, None)
+                self.write()
+            raise
+
+    def _seconds(self) -> float:
+        """Return for how long rows are read at a place."""
+        return max(BOUNDS.seconds, min(_TIMES_THE_PLACE * self._took_s, _MOST_S))
 
     def close(self) -> None:
         """Leave the place: what is due there is not read any more."""
@@ -279,4 +401,5 @@ class FirstRows:
 
 def due(tables: Sequence[Captured], record: Record) -> list[Captured]:
     """Return the tables whose rows were not read yet, or are to be again: one that was created again is another."""
-    return [one for one in tables if record.read.get(one.name) != one.relation.oid or one.name in record.again]
+    due_again = {*record.again, *record.reading, *record.asked}
+    return [one for one in tables if record.read.get(one.name) != one.relation.oid or one.name in due_again]

@@ -71,7 +71,7 @@ class Standing:
             return replace(self, begun=b"", end=struct.unpack_from(">Q", message, 10)[0])
         if kind == START:
             lsn, changes, end = _START.unpack_from(message, 1)
-            begun = message[1 + _START.size :]
+            begun = begun_in(message)
             return Standing(lsn, changes, end, begun, begun)
         return self
 
@@ -107,6 +107,11 @@ def end_of(segment: Path) -> Standing:
     for message in split(segment.read_bytes()):
         found = found.after(message)
     return found
+
+
+def begun_in(start: bytes) -> bytes:
+    """Return the BEGIN of the transaction that is open where a segment begins, given its START; else nothing."""
+    return start[1 + _START.size :]
 
 
 class Segment:

@@ -29,13 +29,13 @@ class Snapshot:
 class Progress:
     """Counts rows of a table; logs now and then how many there are, and about how long the rest takes."""
 
-    def __init__(self, spool: Path, log: Any, table: str, about_rows: int, tables_left: int) -> None:
-        """Begin a table."""
+    def __init__(self, spool: Path, log: Any, table: str, about_rows: int, tables_left: int, rows: int = 0) -> None:
+        """Begin a table, or continue after so many rows."""
         self._path, self._log, self._table = spool / FILE, log, table
         self._about, self._tables_left = about_rows, tables_left
         self._began = self._reported = time.monotonic()
         self._written = 0.0
-        self.rows = 0
+        self._before, self.rows = rows, rows
 
     def add(self, rows: int) -> None:
         """Count rows. Raises OSError."""
@@ -44,7 +44,7 @@ class Progress:
         if now - self._written <= _WRITE_S:
             return
         self._written = now
-        left = max(self._about - self.rows, 0) * (now - self._began) / max(self.rows, 1)
+        left = max(self._about - self.rows, 0) * (now - self._began) / max(self.rows - self._before, 1)
         one = Snapshot(self._table, self.rows, self._about, round(left, 1), self._tables_left)
         durable.replace(self._path, json.dumps(asdict(one)).encode())
         if now - self._reported > _REPORT_S:

@@ -9,6 +9,8 @@ from typing import Any
 
 from integrator import durable
 from integrator.errors import EnvironmentFault
+from integrator.sources.capture.asked import Asked
+from integrator.sources.capture.ranges import Reading
 
 FILE = "capture.json"
 ANEW = (
@@ -31,7 +33,8 @@ class Record:
     sent: tables of which rows were read, if not all: a truncate is before the next ones. again: those whose rows are to
     be read again. behind: those whose topics have other rows than they, and why. shapes: what tells whether the rows of
     a table became others without a change in the log. unpublished: tables that are wanted, and whose changes PostgreSQL
-    does not send, with what must be done.
+    does not send, with what must be done. reading: tables of which some rows were read. asked: refreshes that have not
+    ended.
     """
 
     system: str
@@ -52,6 +55,8 @@ class Record:
     behind: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, dict[str, Any]] = field(default_factory=dict)
     unpublished: dict[str, str] = field(default_factory=dict)
+    reading: dict[str, Reading] = field(default_factory=dict)
+    asked: dict[str, Asked] = field(default_factory=dict)
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""
@@ -64,8 +69,11 @@ def read(spool: Path) -> Record | None:
     if not path.exists():
         return None
     try:
-        return Record(**json.loads(path.read_bytes()))
-    except (ValueError, TypeError) as error:
+        found = json.loads(path.read_bytes())
+        for name, kind in (("reading", Reading), ("asked", Asked)):
+            found[name] = {table: kind(**one) for table, one in found[name].items()}
+        return Record(**found)
+    except (ValueError, LookupError, TypeError) as error:
         raise EnvironmentFault(
             f"{path}: is damaged ({error!r}), and it records what was captured; restore it, or begin anew: integrator "
             "forget --channel FILE, and remove the channel's state directory"

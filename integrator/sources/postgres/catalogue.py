@@ -11,9 +11,11 @@ from integrator.decode.encodings.pgoutput import Column, Relation
 from integrator.schema import Column as DefinedColumn
 from integrator.schema import Table
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
+from integrator.sources.capture.ranges import Part
 from integrator.sources.postgres.server import Session, quoted
 from integrator.sources.postgres.slot import version_of
 from integrator.tables import postgres_catalogue
+from integrator.tables.postgres_catalogue import literal
 
 _TABLES = """
 with recursive member(root, oid) as (
@@ -102,11 +104,14 @@ class Captured:
         """It with its partitions, and without tables that inherit from it, whose rows are none of its."""
         return f"{'' if self.whole else 'only '}{self.quoted}"
 
-    @property
-    def copy(self) -> str:
-        """The statement that reads its rows."""
-        columns = ", ".join(quoted(one.name) for one in self.relation.columns)
-        return f"copy (select {columns} from {self.only}) to stdout"  # noqa: S608
+    def copy(self, part: Part) -> str:
+        """Return the statement that reads a part of its rows."""
+        columns, key = ", ".join(quoted(one.name) for one in self.relation.columns), ", ".join(map(quoted, part.key))
+        after = "" if part.last is None else f"({key}) > ({', '.join(map(literal, part.last))})"
+        conditions = " and ".join(filter(None, (after, f"({part.where})" if part.where else "")))
+        rows = f"{self.only}{' where ' if conditions else ''}{conditions}"
+        order = f" order by {key} limit {part.most}" if key else ""
+        return f"copy (select {columns} from {rows}{order}) to stdout"  # noqa: S608
 
 
 @dataclass(frozen=True)

@@ -202,6 +202,11 @@ class Session:
         """End the session."""
         self._connection.close()
 
+    @property
+    def has_no_encoding(self) -> bool:
+        """Whether the database's text is any bytes."""
+        return _has_no_encoding(self._connection)
+
     def run(self, sql: str) -> None:
         """Run a statement without an answer. Raises SourceAway, EnvironmentFault."""
         with self.server.asked(), self._connection.cursor() as cursor:
@@ -219,7 +224,7 @@ class Session:
 
         Text of a database without an encoding comes as it is.
         """
-        if _has_no_encoding(self._connection):
+        if self.has_no_encoding:
             sql += f" with (encoding '{_NO_ENCODING}')"
         with self.server.asked(), self._connection.cursor() as cursor:
             try:

@@ -14,10 +14,11 @@ import structlog
 
 from integrator.channel.databases import PostgresLocation
 from integrator.sources.capture.first_rows import NotYet
+from integrator.sources.capture.ranges import Part
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.rewrites import with_shapes
 from integrator.sources.postgres.server import END, Server, Session, lsn_of, lsn_text, psycopg2, quoted
-from integrator.sources.postgres.slot import Names
+from integrator.sources.postgres.slot import Names, version_of
 from integrator.tables.postgres_catalogue import literal
 
 _FRAME_BYTES = 1024 * 1024
@@ -25,6 +26,13 @@ _LATER_S, _MOST_S, _REST = 2.0, 64.0, 5
 """For so long the log waits for open transactions where a table is new, at first; twice as long each time, for others
 begin meanwhile. Between two tries it goes on for so many times as long."""
 _ALIVE_S = 1.0
+_KEY = (
+    "select a.attname from pg_index i cross join unnest(i.indkey) with ordinality k(number, at) join pg_attribute a on "
+    "a.attrelid = i.indrelid and a.attnum = k.number where i.indrelid = %s and i.indisprimary and k.at <= i.{} "
+    "order by k.at"
+)
+_INCLUDES_FROM = 110000
+"""The server's version whose keys may have columns that only their index has."""
 
 
 class Point:
@@ -39,10 +47,21 @@ class Point:
         tables = [one for one in found(self._session, self._location).tables if one.name in names]
         return with_shapes(self._session, tables, self._publication) if self._publication else tables
 
-    def copy(self, table: Captured, take: Callable[[bytes, int], None]) -> None:
-        """Read a table; `take` gets whole rows, about a megabyte each time, and how many."""
+    def key(self, table: Captured) -> list[str]:
+        """Return the columns of the primary key, in the order of its index; none where it cannot be read by that."""
+        if self._session.has_no_encoding:
+            return []
+        size = "indnkeyatts" if version_of(self._session) >= _INCLUDES_FROM else "indnatts"
+        rows = self._session.rows(_KEY.format(size), [table.relation.oid])
+        key, columns = [name for (name,) in rows], {one.name for one in table.relation.columns}
+        return key if columns.issuperset(key) else []
+
+    def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
+        """Read a part of a table; `take` gets whole rows, about a megabyte at once, and how many."""
         rows = _Rows(take)
-        self._session.copy(table.copy, rows)
+        if part.where:  # what it has and the table has not is its own fault, and not the table's
+            self._session.run(f"explain select from {table.only} where ({part.where})")
+        self._session.copy(table.copy(part), rows)
         rows.hand_over()
 
     def estimate(self, table: Captured) -> int:
@@ -166,6 +185,7 @@ def _reading(server: Server, *before: str) -> Session:
     session = server.session()
     try:
         session.run("begin isolation level repeatable read, read only")
+        session.run("set local enable_sort = off")  # rows of a large table come by its index, from the first one on
         for one in before:
             session.run(one)
     except BaseException:

@@ -199,7 +199,7 @@ class Stream(SpoolingStream):
             elif not self._until_now and self._spool.waiting_bytes > self._spool_bytes:
                 self._wait_for_room()
             answers.alive(reads=True)
-            if now - looked > _TABLES_S and not self._intake.is_open:
+            if (now - looked > _TABLES_S or self._first_rows.is_next) and not self._intake.is_open:
                 looked = now
                 self._look_for_tables()
 
@@ -305,7 +305,8 @@ class Stream(SpoolingStream):
     def _is_done(self, answers: Answers) -> bool:
         """Return whether all is captured that was committed at the start."""
         seen = max(self._intake.end, answers.seen)
-        return not self._intake.is_open and self._first_rows.place is None and seen >= self._target
+        rows = self._first_rows
+        return not (self._intake.is_open or rows.is_left) and rows.place is None and seen >= self._target
 
     def _kept(self) -> Mapping[str, object]:
         """Return what the slot keeps."""

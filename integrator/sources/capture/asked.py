@@ -1,0 +1,37 @@
+"""Refreshes that are asked for: files beside the spool, which the capture takes while it runs, or when it starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import xxhash
+
+from integrator import durable
+
+_DIRECTORY = "refreshes"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A refresh of a table. where: a condition in SQL on the rows; empty: all. truncate: a truncate is before them."""
+
+    where: str = ""
+    truncate: bool = False
+
+
+def ask(state: Path, table: str, refresh: Asked) -> None:
+    """Ask for a refresh of a table, by its schema and name; one that was asked for, and not begun, is replaced."""
+    directory = state / _DIRECTORY
+    durable.make_directory(directory)
+    path = directory / f"{xxhash.xxh3_64_hexdigest(table.encode())}.json"
+    durable.replace(path, json.dumps({"table": table, **asdict(refresh)}).encode())
+
+
+def asked(state: Path) -> Iterator[tuple[Path, str, Asked]]:
+    """Yield what is asked for: its file, the table, and the refresh."""
+    for path in sorted((state / _DIRECTORY).glob("*.json")):
+        found = json.loads(path.read_bytes())
+        yield path, found.pop("table"), Asked(**found)

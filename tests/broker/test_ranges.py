@@ -1,0 +1,387 @@
+"""First rows that are read by range, while changes go on and the capture is killed; and refreshes of captured tables.
+
+A real PostgreSQL, MariaDB and MySQL; neither Kafka nor Spark.
+"""
+
+import contextlib
+import random
+import threading
+import time
+from collections import Counter
+
+import psycopg2
+import pymysql
+import pytest
+from structlog.testing import capture_logs
+
+from integrator.channel.databases import BinlogLocation, PostgresLocation
+from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.binlog import stream as binlog
+from integrator.sources.binlog.server import Server as BinlogServer
+from integrator.sources.capture import first_rows, ranges
+from integrator.sources.capture import record as records
+from integrator.sources.capture import stream as shared
+from integrator.sources.capture.asked import Asked, ask
+from integrator.sources.capture.frames import FRAMES
+from integrator.sources.postgres import stream as streams
+from integrator.sources.postgres.server import Server
+from integrator.sources.postgres.slot import Names
+from integrator.sources.spool import SPOOL, Spool, Writer
+from tests.parts import mariadb, mysql, postgres
+from tests.parts.spooled import Crash, fragile, lines_in, rebuilt
+
+PARTS = {"postgres": postgres, "mariadb": mariadb, "mysql": mysql}
+
+
+class AtPostgres:
+    numbers = "generate_series({}, {}) as s(seq)"
+    text = "{}::text"
+
+    def __init__(self, server, name, state):
+        self.server, self.name, self.directory = server, name, state / SPOOL
+        self.slot = f"s_{name}"
+        server.psql(f"create database {name}")
+
+    def run(self, sql):
+        return self.server.psql(sql, self.name)
+
+    def connect(self):
+        found = psycopg2.connect(self.server.address(self.name))
+        found.autocommit = True
+        return found
+
+    def capture(self, spool, more):
+        location = PostgresLocation(**{"class": "postgres", "address": self.server.address(self.name), **more})
+        at = streams.Captures(location, Server(location.address, "test"), Names(f"p_{self.name}", self.slot))
+        return at.capture(spool, "test")
+
+    def close(self):
+        self.server.psql(
+            f"select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name = '{self.slot}' and active"
+        )
+        while self.server.psql(f"select count(*) from pg_replication_slots where slot_name = '{self.slot}'") != "0\n":
+            with contextlib.suppress(AssertionError):
+                self.server.psql(f"select pg_drop_replication_slot('{self.slot}')")
+        self.server.psql(f"drop database {self.name} with (force)")
+
+
+class AtBinlog:
+    text = "concat({})"
+
+    def __init__(self, server, name, state):
+        self.server, self.name, self.directory = server, name, state / SPOOL
+        server.sql(f"create database {name}")
+
+    @property
+    def numbers(self):
+        return "(select seq from " + self.server.numbers(1, 2_000) + ") s where seq between {} and {}"
+
+    def run(self, sql):
+        return self.server.sql(sql, self.name)
+
+    def connect(self):
+        own = self.server
+        return pymysql.connect(
+            host=own.host, port=own.port, user=own.user, password=own.password, database=self.name, autocommit=True
+        )
+
+    def capture(self, spool, more):
+        address = self.server.address(self.name)
+        location = BinlogLocation(**{"class": address.partition(":")[0], "address": address, **more})
+        return binlog.Captures(location, BinlogServer(address)).capture(spool, "test")
+
+    def close(self):
+        self.server.sql(f"drop database {self.name}")
+
+
+@pytest.fixture(scope="module", params=PARTS)
+def server(request):
+    parts = PARTS[request.param]
+    if reason := parts.missing(wal2json=False) if parts is postgres else parts.missing():
+        pytest.skip(reason)
+    with parts.cluster() if parts is postgres else parts.cluster("binlog_row_metadata = FULL\n") as found:
+        yield found
+
+
+@pytest.fixture
+def database(server, name, tmp_path):
+    made = (AtPostgres if isinstance(server, postgres.Postgres) else AtBinlog)(server, name, tmp_path)
+    yield made
+    made.close()
+
+
+def catch_up(database, **more):
+    for _ in range(100):
+        spool = Spool(database.directory, framing=FRAMES)
+        try:
+            return database.capture(spool, more).catch_up()
+        except SourceAway:  # the server has not noticed yet that the connection of the one before is gone
+            time.sleep(0.1)
+        finally:
+            spool.close()
+    raise AssertionError("the server is away")
+
+
+def few(patch, rows=40, seconds=0.0):
+    """Have few rows be read at a position."""
+    patch.setattr(first_rows, "BOUNDS", first_rows.Bounds(rows, seconds))
+    patch.setattr(first_rows, "_TIMES_THE_PLACE", 0)
+
+
+KEYS = {
+    "postgres": {
+        "int": ("int", "seq - 250"),
+        "bigint": ("bigint", "9007199254740992 + seq"),
+        "text": ("text", r"E'\\' || seq || chr(9) || '''' || chr(10) || 'ü' || chr(13) || E'\\N'"),
+        "varchar, by a language": ('varchar(30) collate "en-x-icu"', "chr(65 + seq % 60) || seq"),
+        "uuid": ("uuid", "md5(seq::text)::uuid"),
+        "bytea": ("bytea", "decode(md5(seq::text), 'hex')"),
+        "numeric": ("numeric", "case seq when 7 then 'NaN' else (seq / 7.0)::numeric end"),
+        "double": ("float8", "seq / 7.0"),
+        "timestamptz": ("timestamptz", "'2026-03-29 00:00+00'::timestamptz + seq * interval '7.000001 s'"),
+        "two": ("int", "seq % 7"),
+    },
+    "binlog": {
+        "int": ("int", "cast(seq as signed) - 250"),
+        "bigint": ("bigint unsigned", "9223372036854775808 + seq"),
+        "varchar": ("varchar(40)", "concat('\\\\', seq, '\\t''\\n', 'ü', '\\r\\\\N')"),
+        "latin1": ("varchar(40) character set latin1", "concat('é', seq)"),
+        "binary": ("varbinary(16)", "unhex(md5(seq))"),
+        "decimal": ("decimal(20,6)", "seq / 7"),
+        "datetime": ("datetime(6)", "date_add('2026-01-01', interval seq * 7000001 microsecond)"),
+        "timestamp": ("timestamp(3) default current_timestamp(3)", "date_add('2026-03-29', interval seq second)"),
+        "two": ("int", "seq % 7"),
+    },
+}
+
+
+def keys_of(database):
+    return KEYS["postgres" if isinstance(database, AtPostgres) else "binlog"]
+
+
+def test_rows_are_read_by_range_by_keys_of_each_type(database, monkeypatch):
+    """Each row once, in pieces that begin after the last one, whatever the key is, and however it is ordered."""
+    few(monkeypatch)
+    for number, (kind, value) in enumerate(keys_of(database).values()):
+        database.run(f"create table t{number} (v int, k {kind} not null, n int not null, primary key (k, n))")
+        rows = database.numbers.format(1, 500)
+        database.run(f"insert into t{number} select 0, {value}, seq from {rows}")
+    read = Counter()
+    real = first_rows.FirstRows._reading
+
+    def reading(self, point, table):
+        found = real(self, point, table)
+        read[table.name.partition(".")[2]] += 1
+        assert found[0].key == ["k", "n"], "it is read by its key"
+        return found
+
+    monkeypatch.setattr(first_rows.FirstRows, "_reading", reading)
+    catch_up(database)
+    seen = Counter((line["table"], line["new"]["n"]) for _, line in lines_in(database.directory))
+    assert seen == {(f"t{number}", str(row)): 1 for number in range(len(keys_of(database))) for row in range(1, 501)}
+    assert all(times > 1 for times in read.values()), read
+
+
+def test_tables_without_such_a_key_are_read_at_one_position(database, monkeypatch):
+    few(monkeypatch)
+    odd = "k float not null, primary key (k)" if isinstance(database, AtBinlog) else "k int, unique (k)"
+    replica = (
+        ""
+        if isinstance(database, AtBinlog)
+        else "alter table a replica identity full; alter table b replica identity full"
+    )
+    database.run(f"create table a (k int, v int); create table b ({odd}); {replica}")
+    for table in "ab":
+        database.run(f"insert into {table} (k) select seq from {database.numbers.format(1, 500)}")
+    catch_up(database)
+    assert Counter(line["table"] for _, line in lines_in(database.directory)) == {"a": 500, "b": 500}
+    assert not records.read(database.directory).reading
+
+
+class Writing:
+    """Sessions that change a table all the time: inserts, updates, updates of keys, deletes."""
+
+    def __init__(self, database, seed, sessions=2):
+        self._database, self._ending = database, threading.Event()
+        self._threads = [
+            threading.Thread(target=self._run, args=(random.Random(f"{seed} {one}"),)) for one in range(sessions)
+        ]
+        self.done = 0
+
+    def __enter__(self):
+        for one in self._threads:
+            one.start()
+        return self
+
+    def __exit__(self, *_):
+        self._ending.set()
+        for one in self._threads:
+            one.join()
+
+    def _run(self, draw):
+        with contextlib.closing(self._database.connect()) as connection, connection.cursor() as cursor:
+            while not self._ending.is_set():
+                row, other = draw.randrange(1, 900), draw.randrange(1, 900)
+                sql = draw.choice(
+                    (
+                        f"insert into t (k, v) values ('{row:04}', 'new')",
+                        f"update t set v = concat(v, '.') where k = '{row:04}'",
+                        f"update t set v = concat(v, '+') where k between '{row:04}' and '{row + 3:04}'",
+                        f"update t set k = '{other:04}' where k = '{row:04}'",
+                        f"delete from t where k = '{row:04}'",
+                    )
+                )
+                with contextlib.suppress(psycopg2.Error, pymysql.MySQLError):
+                    cursor.execute(sql)
+                    self.done += 1
+                time.sleep(0.003)
+
+
+def filled(database, rows=500):
+    database.run("create table t (k varchar(10) primary key, v text)")
+    value = f"lpad({database.text.format('seq')}, 4, '0')"
+    database.run(f"insert into t select {value}, 'x' from {database.numbers.format(1, rows)}")
+
+
+def rows_of(database):
+    found = database.run("select k, v from t")
+    separator = "|" if isinstance(database, AtPostgres) else "\t"
+    return {k: {"k": k, "v": v} for k, _, v in (line.partition(separator) for line in found.splitlines())}
+
+
+def check(database):
+    """The table that a consumer makes is the database's, and positions ascend: nothing is twice, or out of order."""
+    lines = list(lines_in(database.directory))
+    positions = [position for position, _ in lines]
+    assert positions == sorted(set(positions))
+    assert rebuilt(lines).get("t", {}) == rows_of(database)
+    return lines
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_i9_rows_that_are_read_by_range_while_they_change_and_the_capture_is_killed(seed, database, monkeypatch):
+    draw, crashing, crashes = random.Random(seed), [True], 0
+    few(monkeypatch, rows=draw.choice((20, 40, 150)))
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", draw.choice((2_000, 20_000)))
+    for owner, name, chance in (
+        (Writer, "write", 0.01),
+        (Writer, "seal", 0.01),
+        (first_rows.FirstRows, "note_read", 0.05),
+        (first_rows.FirstRows, "write", 0.05),
+    ):
+        monkeypatch.setattr(owner, name, fragile(getattr(owner, name), chance, draw, crashing))
+    filled(database)
+    with Writing(database, seed):
+        for _ in range(200):
+            try:
+                catch_up(database)
+                break
+            except Crash:
+                crashes += 1
+        else:
+            raise AssertionError("no end")
+    crashing[0] = False
+    catch_up(database)
+    lines = check(database)
+    assert crashes
+    truncates = sum(line["action"] == "T" for _, line in lines)
+    assert truncates <= crashes / 2, "what is durable is not read again"
+
+
+def test_what_is_durable_is_not_read_again(database, monkeypatch):
+    """A kill between pieces: no row comes twice, and none is missing."""
+    few(monkeypatch, rows=50)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 500)
+    filled(database)
+    sealed, real = [], shared.SpoolingStream.seal
+
+    def seal(self):
+        real(self)
+        sealed.append(self)
+        if len(sealed) in (4, 9):
+            raise Crash
+
+    monkeypatch.setattr(shared.SpoolingStream, "seal", seal)
+    for _ in range(2):
+        with pytest.raises(Crash):
+            catch_up(database)
+    catch_up(database)
+    lines = [line for _, line in lines_in(database.directory)]
+    assert Counter(line["action"] for line in lines) == {"I": 500}
+    assert len({line["new"]["k"] for line in lines}) == 500
+
+
+def test_a_key_that_becomes_another_begins_the_table_anew(database, monkeypatch):
+    few(monkeypatch, rows=50)
+    filled(database)
+    real, calls = first_rows.FirstRows.copy, []
+
+    def copy(self, *values):
+        real(self, *values)
+        calls.append(self)
+        if len(calls) == 2:
+            raise Crash
+
+    with monkeypatch.context() as patched:
+        patched.setattr(first_rows.FirstRows, "copy", copy)
+        with pytest.raises(Crash):
+            catch_up(database)
+    drop = "drop constraint t_pkey" if isinstance(database, AtPostgres) else "drop primary key"
+    database.run(f"alter table t {drop}, add column n int not null default 1, add primary key (n, k)")
+    catch_up(database)
+    lines = list(lines_in(database.directory))
+    made = rebuilt(lines)["t"]
+    assert {k: row["v"] for k, row in made.items()} == {
+        k: row["v"].partition("|")[0].partition("\t")[0] for k, row in rows_of(database).items()
+    }
+    assert sum(line["action"] == "T" for _, line in lines) == 1
+
+
+def test_a_refresh_reads_a_table_again_beside_its_changes(database, monkeypatch):
+    few(monkeypatch, rows=50)
+    filled(database)
+    catch_up(database)
+    before = len(list(lines_in(database.directory)))
+    table = f"{'public' if isinstance(database, AtPostgres) else database.name}.t"
+    ask(database.directory.parent, table, Asked())
+    with Writing(database, 1):
+        catch_up(database)
+    catch_up(database)
+    lines = [line for _, line in check(database)[before:]]
+    assert sum(line["action"] == "I" for line in lines) >= 300
+    assert not any(line["action"] == "T" for line in lines)
+    before += len(lines)
+    ask(database.directory.parent, table, Asked(where="k < '0100'"))
+    count = int(database.run("select count(*) from t where k < '0100'"))
+    catch_up(database)
+    lines = [line for _, line in check(database)[before:]]
+    assert [line["action"] for line in lines] == ["I"] * count
+    before += len(lines)
+    ask(database.directory.parent, table, Asked(truncate=True))
+    catch_up(database)
+    lines = [line for _, line in check(database)[before:]]
+    assert [line["action"] for line in lines] == ["T"] + ["I"] * len(rows_of(database))
+    assert not records.read(database.directory).asked
+
+
+def test_a_refresh_whose_condition_is_refused_is_given_up(database):
+    filled(database, rows=3)
+    catch_up(database)
+    table = f"{'public' if isinstance(database, AtPostgres) else database.name}.t"
+    ask(database.directory.parent, table, Asked(where="nothing = 1"))
+    ask(database.directory.parent, "public.unknown", Asked())
+    with capture_logs() as logged, pytest.raises((EnvironmentFault, SourceAway)):
+        catch_up(database)
+    assert [one["table"] for one in logged if one["event"] == "a refresh is given up"] == [table]
+    assert [one["table"] for one in logged if one["event"] == "a refresh is not needed"] == ["public.unknown"]
+    catch_up(database)
+    assert len(check(database)) == 3
+
+
+def test_the_last_row_of_copy_is_read_as_it_was():
+    row = rb"1\t\\N\n\'" + b"\t" + "ü\\\\".encode()
+    reading = ranges.Reading(1, ["b"], [0, 0])
+    from integrator.decode.encodings.pgoutput import Column, Relation
+
+    relation = Relation(1, "s", "t", "d", (Column("a", 25, -1, True), Column("b", 25, -1, True)))
+    assert reading.values(relation, row) == ["ü\\"]
