@@ -122,5 +122,7 @@ def shown(log: ServerLog) -> list[tuple[str, str]]:
         of = f"{log.snapshot_rows:,} of about {log.snapshot_about_rows:,}, {log.snapshot_seconds_left:,.0f} s left"
         more = f", and {counted(log.snapshot_tables_left or 0, 'table')} after it" if log.snapshot_tables_left else ""
         found.append((f"snapshot of {log.snapshot_table}: rows", f"{of}{more}"))
+    if log.refreshes:
+        found.append(("refreshes that have not ended", ", ".join(log.refreshes)))
     found += [(f"table {name} is not sent", why) for name, why in log.unpublished.items()]
     return found

@@ -25,7 +25,7 @@ def plan_of(
     contexts: list[str] | None,
     variables: list[str] | None,
     *,
-    refreshing: bool = False,
+    refreshing: bool | None = False,
 ) -> Plan:
     """Make the plan; librdkafka looks at its properties too. Its secrets are hidden in what `main` prints."""
     from integrator import plan as planning

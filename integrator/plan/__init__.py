@@ -55,6 +55,7 @@ from integrator.plan.source import (
     money_notes,
     read_of,
     read_of_tables,
+    table_sources,
 )
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
@@ -67,6 +68,7 @@ from integrator.plan.topic import (
 )
 from integrator.plan.whole_event import notes_of_events
 from integrator.schema import Table
+from integrator.sources.contract import Refreshable
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
@@ -81,13 +83,14 @@ def build(
     timezone: str,
     run: RunOptions | None = None,
     *,
-    refreshing: bool = False,
+    refreshing: bool | None = False,
     client: Client = lambda _: (),
 ) -> Plan:
     """Make the plan of the channel in `file` for a run. Raises ConfigurationError with all of its problems.
 
     `timezone` is the IANA name of the zone that `%[localtime]` means. refreshing: the plan is to refresh tables, not to
-    integrate changes. client: looks at the properties of the producer.
+    integrate changes; None: so it is unless the source of changes can refresh its own tables, and the channel has no
+    location of tables. client: looks at the properties of the producer.
     """
     loaded = loading.load(file, run or RunOptions(), CHOSEN)
     channel, problems = loaded.channel, Problems(loaded.source, loaded.removed)
@@ -97,6 +100,8 @@ def build(
     if not channel.tables:
         changes, defined = defined_tables(changes, problems)
         definitions = dataclasses.replace(definitions, tables=defined)
+    if refreshing is None:
+        refreshing = bool(table_sources(channel)) or not any(isinstance(one, Refreshable) for one in changes.values())
     origin = Origin(channel, changes, definitions, loaded.source, timezone, refreshing)
     check_environment(problems)
     return _build_plan(origin, _came(channel), problems, client)

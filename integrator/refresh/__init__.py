@@ -6,5 +6,6 @@ rows      its rows -> fragments
 moment    where in the source's order of changes the refresh stands
 ledger    which slices are completed, on disk
 bars      progress, for people; estimate, expected: of rows and time
+captured  tables of a captured database, which the capture reads again
 job       all of it: suspended, sliced, sent, and marked
 """

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import xxhash
 
@@ -80,7 +80,8 @@ class ServerLog:
     without limit. transactions, oldest_s: how many are open, and for how long the oldest is, from whose beginning the
     log is kept; None: none is, or our user may not see it (pg_read_all_stats). snapshot_table: whose rows are being
     read, with how many were, about how many it has, about how long the rest takes, and how many tables come after it.
-    unpublished: tables whose changes the database does not send, with what must be done.
+    unpublished: tables whose changes the database does not send, with what must be done. refreshes: tables whose
+    refresh was asked for, and has not ended.
     """
 
     status: str
@@ -97,6 +98,7 @@ class ServerLog:
     snapshot_seconds_left: float | None = None
     snapshot_tables_left: int | None = None
     unpublished: Mapping[str, str] = field(default_factory=dict)
+    refreshes: tuple[str, ...] = ()
 
 
 HELD = "aside"
@@ -292,6 +294,17 @@ class Source(Protocol):
 
     def open(self, opening: Opening) -> Feed:
         """Open what runs beside the cycles. Raises IntegratorError where slices and journal do not belong together."""
+
+
+@runtime_checkable
+class Refreshable(Protocol):
+    """A source that reads tables again by itself, beside their changes."""
+
+    def refresh(self, table: str, where: str, *, truncate: bool) -> None:
+        """Ask for all rows of a table of the channel, or for those that a condition in SQL is true of.
+
+        truncate: a truncate is before them. Raises IntegratorError where the database refuses the condition.
+        """
 
 
 class ClientSource(Source, Protocol):

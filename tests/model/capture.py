@@ -340,7 +340,11 @@ class Running:
     def run(self, server: Any, directory: Path, *, until_now: bool) -> None:
         """Capture as `Capture` does: once, or until the end is asked for."""
         location = SimpleNamespace(
-            snapshot="initial", on_rewrite="read_again", spool_bytes=1 << 30, start_position=None
+            snapshot="initial",
+            on_rewrite="read_again",
+            spool_bytes=1 << 30,
+            start_position=None,
+            snapshot_rows_per_second=None,
         )
 
         def into(spool: Spool) -> SpoolTarget:

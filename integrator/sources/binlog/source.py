@@ -15,7 +15,7 @@ from integrator.schema import Table
 from integrator.sources.binlog import catalogue, events, settings
 from integrator.sources.binlog.packets import pymysql
 from integrator.sources.binlog.product import NAMES
-from integrator.sources.binlog.server import Server, Session
+from integrator.sources.binlog.server import Server, Session, quoted
 from integrator.sources.binlog.stream import Captures
 from integrator.sources.capture import record as records
 from integrator.sources.capture.frames import standing_in
@@ -96,6 +96,11 @@ class BinlogSource(CapturedSource):
         """Open the spool. Raises EnvironmentFault where segments are gone."""
         at, listing = Captures(self.location, self._server), self.listing(opening.recipe.read.path)
         return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing, self.location.spool_bytes)
+
+    def _try(self, table: str, where: str) -> None:
+        schema, _, name = table.partition(".")
+        with self._server.session() as session:
+            session.rows(f"explain select 1 from {quoted(schema)}.{quoted(name)} where ({where})")  # noqa: S608
 
     def _log(self) -> ServerLog | None:
         """Return how far the log is after what is durable here; None before the first start. Raises IntegratorError.

@@ -115,7 +115,8 @@ class FirstRows:
         self._point: Point | None = None
         self._due: list[Captured] = []
         self._postponed = set[int]()
-        self._not_before = self._took_s = 0.0
+        self._per_second = location.snapshot_rows_per_second
+        self._not_before = self._took_s = self._rate_until = 0.0
         self._left = set[str]()
 
     @property
@@ -176,9 +177,12 @@ class FirstRows:
             self._left &= {one.name for one in new}
             return True
         if not self._are_wanted:
-            self._note_shapes(new)
-            self.note_read(new)
-            return True
+            unread = [one for one in new if one.name not in {*self.record.asked, *self.record.reading}]
+            self._note_shapes(unread)
+            self.note_read(unread)
+            new = [one for one in new if one not in unread]
+            if not new:
+                return True
         names = [one.name for one in new]
         if time.monotonic() < self._not_before:
             return True
@@ -350,6 +354,7 @@ class FirstRows:
                 nonlocal last
                 self._intake.take_rows(table.relation, rows)
                 last = last_row(rows)
+                self._keep_to_the_rate(many)
                 reading.rows += many
                 progress.add(many)
                 if is_due():
@@ -387,6 +392,12 @@ class FirstRows:
                 self.record.reading.pop(table.name, None)
                 self.write()
             raise
+
+    def _keep_to_the_rate(self, rows: int) -> None:
+        """Wait after rows that were read, so that there are no more in a second than the location has it."""
+        if self._per_second:
+            self._rate_until = max(self._rate_until, time.monotonic()) + rows / self._per_second
+            time.sleep(max(0.0, self._rate_until - time.monotonic()))
 
     def _seconds(self) -> float:
         """Return for how long rows are read at a place."""

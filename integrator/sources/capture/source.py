@@ -14,11 +14,12 @@ from integrator import durable
 from integrator.channel.databases import DatabaseLocation
 from integrator.channel.problems import Report
 from integrator.decode.encodings.pgoutput import Relation
-from integrator.errors import IntegratorError, Place, SchemasFound
+from integrator.errors import EnvironmentFault, IntegratorError, Place, SchemasFound
 from integrator.names.near import meant
 from integrator.schema import Table
 from integrator.sources.capture import definitions, held, progress
 from integrator.sources.capture import record as records
+from integrator.sources.capture.asked import Asked, ask, asked
 from integrator.sources.capture.frames import FRAMES, standing_in
 from integrator.sources.capture.reader import FrameReader, FramesFile
 from integrator.sources.capture.thread import Capture
@@ -184,9 +185,26 @@ class CapturedSource:
         if log is None or spool is None:
             return log
         record, snapshot = records.read(spool), progress.read(spool)
-        found = replace(log, unpublished=record.unpublished if record else {})
+        of_record = (record.unpublished, record.asked) if record else ({}, {})
+        waiting = sorted({*of_record[1], *(name for _, name, _ in asked(spool.parent))})
+        found = replace(log, unpublished=of_record[0], refreshes=tuple(waiting))
         of_rows = {} if snapshot is None else asdict(snapshot)
         return replace(found, **{f"snapshot_{name}": value for name, value in of_rows.items()})
+
+    def refresh(self, table: str, where: str, *, truncate: bool) -> None:
+        """Ask for rows of a table. Raises IntegratorError where the database refuses the condition."""
+        if self.state is None or records.read(self.state / SPOOL) is None:
+            raise EnvironmentFault(
+                f"the channel {self.channel} has not captured anything yet: its first run sends the rows of all tables"
+            )
+        [name] = [one.full_name for one in self.tables() if one.name == table]
+        if where:
+            self._try(name, where)
+        ask(self.state, name, Asked(where, truncate))
+
+    def _try(self, table: str, where: str) -> None:
+        """Have the database read a condition on the rows of a table. Raises IntegratorError where it refuses that."""
+        raise NotImplementedError
 
     def _log(self) -> ServerLog | None:
         """Return the log; None before the first start. Raises IntegratorError."""

@@ -14,7 +14,7 @@ from integrator.sources.capture.frames import standing_in
 from integrator.sources.capture.source import CapturedSource, check_location, feed_of
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.postgres import catalogue, rights, slot
-from integrator.sources.postgres.server import NO_ADDRESS, Server
+from integrator.sources.postgres.server import NO_ADDRESS, Server, quoted
 from integrator.sources.postgres.stream import Captures
 from integrator.sources.spool import SPOOL
 
@@ -110,6 +110,11 @@ class Postgres(CapturedSource):
         at = Captures(self.location, server, slot.names_of(self.location, opening.channel))
         listing = self.listing(opening.recipe.read.path)
         return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing, self.location.spool_bytes)
+
+    def _try(self, table: str, where: str) -> None:
+        schema, _, name = table.partition(".")
+        with self._server.session() as session:
+            session.run(f"explain select from {quoted(schema)}.{quoted(name)} where ({where})")
 
     def _log(self) -> ServerLog | None:
         """Return the log that the slot keeps; None before there is a slot. Raises IntegratorError."""

@@ -1,0 +1,124 @@
+"""A refresh of tables of a captured database, by the command, into a real broker: beside the changes, after a kill too."""
+
+import json
+import signal
+from collections import Counter
+
+import pytest
+
+from tests.parts import kafka_io, mariadb, mysql, postgres
+from tests.parts.daemon import Daemon
+from tests.parts.in_process import command
+from tests.parts.spark_cluster import family_of, send
+from tests.parts.waiting import until
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+PARTS = {"postgres": postgres, "mariadb": mariadb, "mysql": mysql}
+CHANNEL = """
+channel: {name}
+state: {state}
+locations:
+  src: {{class: {product}, address: "{address}"}}
+  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{name}.{{hvr_tbl_name}}", Create_Topics: {{Partitions: 1, Replication_Factor: 1}}}}
+delivery: exactly_once
+actions:
+  - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
+  - {{action: ColumnProperties, Name: op, Extra: true, Datatype: integer, IntegrateExpression: "{{hvr_op}}"}}
+  - {{action: ColumnProperties, Name: seq, Extra: true, TimeKey: true, Datatype: varchar, Length: 45, IntegrateExpression: "{{hvr_integ_seq}}"}}
+"""
+
+
+@pytest.fixture(params=PARTS)
+def database(request, name):
+    parts = PARTS[request.param]
+    if reason := parts.missing(wal2json=False) if parts is postgres else parts.missing():
+        pytest.skip(reason)
+    with parts.cluster() if parts is postgres else parts.cluster("binlog_row_metadata = FULL\n") as server:
+        run = server.psql if parts is postgres else server.sql
+        run(f"create database {name}")
+        yield request.param, server, lambda sql: run(sql, name)
+
+
+@pytest.fixture
+def channel(database, broker, tmp_path, name):
+    path = tmp_path / "channel.yaml"
+    product, server, _ = database
+    path.write_text(
+        CHANNEL.format(
+            name=name, state=tmp_path / "state", product=product, address=server.address(name), servers=broker.servers
+        )
+    )
+    return path
+
+
+@pytest.fixture
+def refresh(channel, capfd):
+    """The command; what it says."""
+
+    def run(*words, code=0):
+        capfd.readouterr()
+        assert command("refresh", "--channel", channel, *words) == code
+        said = capfd.readouterr()
+        return " ".join((said.out + said.err).split())
+
+    return run
+
+
+def rows_of(broker, topic):
+    return [json.loads(message.value) for message in kafka_io.read_all(broker.servers, [topic])]
+
+
+def test_a_refresh_that_is_asked_for_is_sent_by_the_next_run(database, broker, channel, integrate_once, refresh, name):
+    run = database[2]
+    run("create table t (id int primary key, v varchar(20)); create table u (id int primary key)")
+    run("insert into t values (1, 'a'), (2, 'b'), (3, 'c'); insert into u values (9)")
+    assert "its first run sends the rows of all tables" in refresh(code=3)
+    integrate_once(channel)
+    run("update t set v = 'B' where id = 2")
+    assert "t: asked for" in refresh("--table", "t", "--where", "id > 1")
+    assert "u: asked for" in refresh("--table", "u", "--truncate-record")
+    run("delete from t where id = 3")
+    integrate_once(channel)
+    integrate_once(channel)
+    found = [(row["op"], row["id"], row["v"]) for row in rows_of(broker, f"{name}.t")]
+    assert [one for one in found if one[0] == 1] == [(1, 1, "a"), (1, 2, "b"), (1, 3, "c"), (1, 2, "B")]
+    assert found[-1] == (1, 2, "B"), "the rows are of the time when they are read, after the changes before"
+    assert [row["op"] for row in rows_of(broker, f"{name}.u")] == [1, 5, 1]
+    positions = [row["seq"] for row in rows_of(broker, f"{name}.t")]
+    assert positions == sorted(positions)
+
+
+def test_what_cannot_be_asked_for_is_said(database, channel, integrate_once, refresh):
+    run = database[2]
+    run("create table t (id int primary key)")
+    integrate_once(channel)
+    text = refresh("--table", "x", "--where", "1 = 1", "--truncate-record", code=2)
+    assert "--table 'x' is no table" in text
+    assert "with --truncate-record consumers would have no others" in text
+    assert "nothing" in refresh("--table", "t", "--where", "nothing = 1", code=3)
+    assert "are for channels with a location of class jdbc or snapshot" in refresh("--online", code=2)
+
+
+def test_a_daemon_is_killed_while_it_reads_a_large_table(database, broker, channel, name):
+    """No row twice, none missing, though it is killed twice: what is durable is not read again."""
+    product, server, run = database
+    run("create table t (id int primary key, v varchar(300))")
+    numbers = "generate_series(1, 90000) s(seq)" if product == "postgres" else server.numbers(1, 90_000)
+    run(f"insert into t select seq, repeat('x', 200) from {numbers}")
+    for _ in range(2):
+        daemon = Daemon(channel)
+        daemon.wait_for("cycle synced")
+        send(signal.SIGKILL, family_of(daemon.pid))
+    daemon = Daemon(channel)
+    run("update t set v = 'later' where id <= 10")
+    topic = f"{name}.t"
+
+    def later():
+        return sum(row["v"] == "later" and row["op"] == 2 for row in rows_of(broker, topic)) == 10
+
+    until(later, lambda: str(daemon.lines[-5:]))
+    assert daemon.terminate() == 0, daemon.lines[-20:]
+    inserts = Counter(row["id"] for row in rows_of(broker, topic) if row["op"] == 1)
+    assert len(inserts) == 90_000
+    assert set(inserts.values()) == {1}
