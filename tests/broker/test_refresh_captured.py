@@ -1,15 +1,15 @@
 """A refresh of tables of a captured database, by the command, into a real broker: beside the changes, after a kill too."""
 
 import json
-import signal
 from collections import Counter
 
 import pytest
 
+from integrator.sources.capture import record as records
+from integrator.sources.spool import SPOOL
 from tests.parts import kafka_io, mariadb, mysql, postgres
 from tests.parts.daemon import Daemon
 from tests.parts.in_process import command
-from tests.parts.spark_cluster import family_of, send
 from tests.parts.waiting import until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -73,7 +73,7 @@ def test_a_refresh_that_is_asked_for_is_sent_by_the_next_run(database, broker, c
     run = database[2]
     run("create table t (id int primary key, v varchar(20)); create table u (id int primary key)")
     run("insert into t values (1, 'a'), (2, 'b'), (3, 'c'); insert into u values (9)")
-    assert "its first run sends the rows of all tables" in refresh(code=3)
+    assert "its first run sends the rows of all tables" in refresh(code=5)
     integrate_once(channel)
     run("update t set v = 'B' where id = 2")
     assert "t: asked for" in refresh("--table", "t", "--where", "id > 1")
@@ -81,7 +81,7 @@ def test_a_refresh_that_is_asked_for_is_sent_by_the_next_run(database, broker, c
     run("delete from t where id = 3")
     integrate_once(channel)
     integrate_once(channel)
-    found = [(row["op"], row["id"], row["v"]) for row in rows_of(broker, f"{name}.t")]
+    found = [(row["op"], row["id"], row.get("v")) for row in rows_of(broker, f"{name}.t")]
     assert [one for one in found if one[0] == 1] == [(1, 1, "a"), (1, 2, "b"), (1, 3, "c"), (1, 2, "B")]
     assert found[-1] == (1, 2, "B"), "the rows are of the time when they are read, after the changes before"
     assert [row["op"] for row in rows_of(broker, f"{name}.u")] == [1, 5, 1]
@@ -96,28 +96,36 @@ def test_what_cannot_be_asked_for_is_said(database, channel, integrate_once, ref
     text = refresh("--table", "x", "--where", "1 = 1", "--truncate-record", code=2)
     assert "--table 'x' is no table" in text
     assert "with --truncate-record consumers would have no others" in text
-    assert "nothing" in refresh("--table", "t", "--where", "nothing = 1", code=3)
+    assert "nothing" in refresh("--table", "t", "--where", "nothing = 1", code=5)
     assert "are for channels with a location of class jdbc or snapshot" in refresh("--online", code=2)
 
 
-def test_a_daemon_is_killed_while_it_reads_a_large_table(database, broker, channel, name):
+def test_a_daemon_is_killed_while_it_reads_a_large_table(database, broker, channel, name, tmp_path):
     """No row twice, none missing, though it is killed twice: what is durable is not read again."""
     product, server, run = database
     run("create table t (id int primary key, v varchar(300))")
     numbers = "generate_series(1, 90000) s(seq)" if product == "postgres" else server.numbers(1, 90_000)
     run(f"insert into t select seq, repeat('x', 200) from {numbers}")
+    channel.write_text(
+        channel.read_text().replace("class: " + product, f"class: {product}, snapshot_rows_per_second: 20000")
+    )
+    before = 0
     for _ in range(2):
         daemon = Daemon(channel)
-        daemon.wait_for("cycle synced")
-        send(signal.SIGKILL, family_of(daemon.pid))
+
+        def is_on(before=before):
+            found = records.read(tmp_path / "state" / name / SPOOL)
+            return found is not None and sum(one.rows for one in found.reading.values()) > before
+
+        until(is_on, lambda daemon=daemon: str(daemon.lines[-5:]))
+        daemon.kill(everything=True)
+        before = sum(one.rows for one in records.read(tmp_path / "state" / name / SPOOL).reading.values())
+        assert 0 < before < 90_000
     daemon = Daemon(channel)
     run("update t set v = 'later' where id <= 10")
     topic = f"{name}.t"
-
-    def later():
-        return sum(row["v"] == "later" and row["op"] == 2 for row in rows_of(broker, topic)) == 10
-
-    until(later, lambda: str(daemon.lines[-5:]))
+    daemon.wait_for("snapshot of a table")
+    until(lambda: sum(row["op"] == 2 for row in rows_of(broker, topic)) == 10, lambda: str(daemon.lines[-5:]))
     assert daemon.terminate() == 0, daemon.lines[-20:]
     inserts = Counter(row["id"] for row in rows_of(broker, topic) if row["op"] == 1)
     assert len(inserts) == 90_000

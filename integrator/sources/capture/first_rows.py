@@ -324,11 +324,11 @@ class FirstRows:
         done, last = list[tuple[Captured, bool]](), b""
         seal()  # what the log had before: each relation is sealed in one version
 
-        def seal_rows(table: Captured, reading: Reading) -> None:
+        def seal_rows(table: Captured, reading: Reading, progress: Progress) -> None:
             self.write()  # before the rows are there
             seal()
             if last:
-                reading.last = reading.values(table.relation, last)
+                reading.last, reading.rows = reading.values(table.relation, last), progress.rows
             for one in (one for one, is_whole in done if is_whole):
                 self.record.reading.pop(one.name)
                 self.record.asked.pop(one.name, None)
@@ -355,17 +355,16 @@ class FirstRows:
                 self._intake.take_rows(table.relation, rows)
                 last = last_row(rows)
                 self._keep_to_the_rate(many)
-                reading.rows += many
                 progress.add(many)
                 if is_due():
-                    seal_rows(table, reading)
+                    seal_rows(table, reading, progress)
 
             is_whole = False
             while not is_whole:
-                before, at = reading.rows, reading.values(table.relation, last) if last else reading.last
+                before, at = progress.rows, reading.values(table.relation, last) if last else reading.last
                 with self._asked_for(table, reading):
                     point.copy(table, Part(reading.key, at, BOUNDS.rows, reading.where), take)
-                is_whole = not reading.key or reading.rows - before < BOUNDS.rows
+                is_whole = not reading.key or progress.rows - before < BOUNDS.rows
                 if time.monotonic() >= until:
                     break
             self._intake.end_rows(point.lsn, micros)
@@ -374,7 +373,7 @@ class FirstRows:
                 progress.end()
             is_over = not is_whole or (left > 0 and self._by_range and time.monotonic() >= until)
             if is_due() or is_over or not left:
-                seal_rows(table, reading)
+                seal_rows(table, reading, progress)
             if is_over:
                 self._left = {one.name for one in self._due[len(self._due) - left - (not is_whole) :]}
                 break

@@ -46,7 +46,7 @@ class Reading:
     """A table whose rows are being read.
 
     oid: the table's. key, where: as in `Part`. last: as there, of the rows that are durable. begun: the position and
-    the number of the transaction that has the first rows. rows: how many are read.
+    the number of the transaction that has the first rows. rows: how many of these there are.
     """
 
     oid: int
