@@ -85,6 +85,9 @@ faults: $(VENV)/prepared leaves
 	$(BIN)/python -m tests.faults.capture_campaign --rounds 200 --seed 8
 	$(BIN)/python -m tests.faults.capture_campaign --rounds 60 --seed 9 --product mariadb
 	$(BIN)/python -m tests.faults.capture_campaign --rounds 60 --seed 10 --product mysql
+	$(BIN)/python -m tests.faults.range_campaign --rounds 200 --seed 14
+	$(BIN)/python -m tests.faults.range_campaign --rounds 200 --seed 14 --product mariadb
+	$(BIN)/python -m tests.faults.range_campaign --rounds 200 --seed 14 --product mysql
 	$(BIN)/python -m tests.faults.capture_campaign --defines --minutes 60 --seed 11
 	$(BIN)/python -m tests.faults.capture_campaign --defines --minutes 60 --seed 12 --product mariadb
 	$(BIN)/python -m tests.faults.capture_campaign --defines --minutes 60 --seed 13 --product mysql

@@ -30,9 +30,13 @@ def main() -> None:
     killed = 0
     with PARTS[given.product].cluster(*filter(None, [settings])) as server:
         for seed in range(given.seed, given.seed + given.rounds):
-            with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch, capture_logs():
-                with contextlib.closing(made(server, f"r{seed}", Path(directory))) as database:
-                    killed += killed_round(database, seed, patch)
+            with (
+                tempfile.TemporaryDirectory() as directory,
+                pytest.MonkeyPatch.context() as patch,
+                capture_logs(),
+                contextlib.closing(made(server, f"r{seed}", Path(directory))) as database,
+            ):
+                killed += killed_round(database, seed, patch)
             if (seed - given.seed) % 10 == 9:
                 print(
                     f"{given.product}: {seed - given.seed + 1} rounds, seed {seed}, killed {killed} times", flush=True
