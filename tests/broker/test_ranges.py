@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from integrator.channel.databases import BinlogLocation, PostgresLocation
 from integrator.errors import EnvironmentFault, SourceAway
+from integrator.sources.binlog import snapshot as of_binlog
 from integrator.sources.binlog import stream as binlog
 from integrator.sources.binlog.server import Server as BinlogServer
 from integrator.sources.capture import first_rows, ranges
@@ -23,6 +24,7 @@ from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.asked import Asked, ask
 from integrator.sources.capture.frames import FRAMES
+from integrator.sources.postgres import snapshot as of_postgres
 from integrator.sources.postgres import stream as streams
 from integrator.sources.postgres.server import Server
 from integrator.sources.postgres.slot import Names
@@ -122,10 +124,12 @@ def catch_up(database, **more):
     raise AssertionError("the server is away")
 
 
-def few(patch, rows=40, seconds=0.0):
-    """Have few rows be read at a position."""
-    patch.setattr(first_rows, "BOUNDS", first_rows.Bounds(rows, seconds))
+def few(patch, size=500):
+    """Have few rows be read at a position: as many as have so many bytes."""
+    patch.setattr(first_rows, "PLACE_S", 0.0)
     patch.setattr(first_rows, "_TIMES_THE_PLACE", 0)
+    for module in (of_postgres, of_binlog):
+        patch.setattr(module, "_FRAME_BYTES", size)
 
 
 KEYS = {
@@ -261,7 +265,7 @@ def check(database):
 def killed_round(database, seed, patch):
     """Read a table by range while sessions change it, and the capture is killed at any step; return how often it was."""
     draw, crashing, crashes = random.Random(seed), [True], 0
-    few(patch, rows=draw.choice((20, 40, 150)))
+    few(patch, size=draw.choice((200, 400, 1_500)))
     patch.setattr(shared, "SEGMENT_BYTES", draw.choice((2_000, 20_000)))
     for owner, name, chance in (
         (Writer, "write", 0.01),
@@ -294,7 +298,7 @@ def test_i9_rows_that_are_read_by_range_while_they_change_and_the_capture_is_kil
 
 def test_what_is_durable_is_not_read_again(database, monkeypatch):
     """A kill between pieces: no row comes twice, and none is missing."""
-    few(monkeypatch, rows=50)
+    few(monkeypatch)
     monkeypatch.setattr(shared, "SEGMENT_BYTES", 500)
     filled(database)
     sealed, real = [], shared.SpoolingStream.seal
@@ -316,7 +320,7 @@ def test_what_is_durable_is_not_read_again(database, monkeypatch):
 
 
 def test_a_key_that_becomes_another_begins_the_table_anew(database, monkeypatch):
-    few(monkeypatch, rows=50)
+    few(monkeypatch)
     filled(database)
     real, calls = first_rows.FirstRows.copy, []
 
@@ -342,7 +346,7 @@ def test_a_key_that_becomes_another_begins_the_table_anew(database, monkeypatch)
 
 
 def test_a_refresh_reads_a_table_again_beside_its_changes(database, monkeypatch):
-    few(monkeypatch, rows=50)
+    few(monkeypatch)
     filled(database)
     catch_up(database)
     before = len(list(lines_in(database.directory)))

@@ -257,7 +257,7 @@ class _Point:
     def copy(self, table: Table, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read rows, each as a piece of its own."""
         rows = sorted(self._rows[table.relation.oid].items())
-        for key, value in [one for one in rows if part.last is None or one[0] > int(part.last[0])][: part.most]:
+        for key, value in [one for one in rows if part.last is None or one[0] > int(part.last[0])]:
             CURRENT[-1].world.step(f"read row {key} of {table.name}")
             take(f"{key}\t{value}\n".encode(), 1)
 

@@ -71,8 +71,8 @@ class CaptureScenario:
 
     def run(self, choices: Choices) -> Outcome:
         """Run one schedule."""
-        bounds = first_rows.Bounds(1, 0.0) if self.by_range else first_rows.BOUNDS
-        with mock.patch.object(first_rows, "BOUNDS", bounds):
+        seconds = 0.0 if self.by_range else first_rows.PLACE_S
+        with mock.patch.object(first_rows, "PLACE_S", seconds):
             return _CaptureSchedule(choices, self).run()
 
 

@@ -126,7 +126,7 @@ class Captured:
         after = "" if part.last is None else self._after(part.key, part.last)
         conditions = " and ".join(filter(None, (after, f"({part.where})" if part.where else "")))
         rows = f"{self.quoted}{' where ' if conditions else ''}{conditions}"
-        order = f" order by {', '.join(map(quoted, part.key))} limit {part.most}" if part.key else ""
+        order = f" order by {', '.join(map(quoted, part.key))}" if part.key else ""
         return f"select {', '.join(self.select)} from {rows}{order}"  # noqa: S608
 
     def _after(self, key: Sequence[str], last: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from integrator.channel.databases import DatabaseLocation
 from integrator.decode.encodings.pgoutput import Relation
@@ -84,16 +84,14 @@ class Points(Protocol):
         """Return a place as the database writes it."""
 
 
-class Bounds(NamedTuple):
-    """Of what is read at one place: rows of a table at once, and seconds. Then the changes that have come follow."""
-
-    rows: int
-    seconds: float
-
-
-BOUNDS, _MOST_S = Bounds(50_000, 5.0), 50.0
+PLACE_S, _MOST_S = 5.0, 50.0
+"""For so long rows are read at one place, at least, and at most. Then the changes that have come follow."""
 _TIMES_THE_PLACE = 20
 """So many times as long as it takes to have a place is read at it, but no longer than _MOST_S."""
+
+
+class _OverError(Exception):
+    """The time at a place is over."""
 
 
 class FirstRows:
@@ -358,15 +356,15 @@ class FirstRows:
                 progress.add(many)
                 if is_due():
                     seal_rows(table, reading, progress)
+                if reading.key and time.monotonic() >= until:
+                    raise _OverError
 
-            is_whole = False
-            while not is_whole:
-                before, at = progress.rows, reading.values(table.relation, last) if last else reading.last
+            is_whole = True
+            try:
                 with self._asked_for(table, reading):
-                    point.copy(table, Part(reading.key, at, BOUNDS.rows, reading.where), take)
-                is_whole = not reading.key or progress.rows - before < BOUNDS.rows
-                if time.monotonic() >= until:
-                    break
+                    point.copy(table, Part(reading.key, reading.last, reading.where), take)
+            except _OverError:
+                is_whole = False
             self._intake.end_rows(point.lsn, micros)
             done.append((table, is_whole))
             if is_whole:
@@ -400,7 +398,7 @@ class FirstRows:
 
     def _seconds(self) -> float:
         """Return for how long rows are read at a place."""
-        return max(BOUNDS.seconds, min(_TIMES_THE_PLACE * self._took_s, _MOST_S))
+        return max(PLACE_S, min(_TIMES_THE_PLACE * self._took_s, _MOST_S))
 
     def close(self) -> None:
         """Leave the place: what is due there is not read any more."""

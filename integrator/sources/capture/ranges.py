@@ -28,17 +28,12 @@ class Part(NamedTuple):
     """The part of a table's rows that is read at once.
 
     key: the columns of its key, in the order of the index; none: all rows are read, in any order. last: the values of
-    the row after which it begins; None: at the first one. most: rows at most, where there is a key. where: a condition
-    in SQL; empty: none.
+    the row after which it begins; None: at the first one. where: a condition in SQL; empty: none.
     """
 
     key: Sequence[str] = ()
     last: Sequence[str] | None = None
-    most: int = 0
     where: str = ""
-
-
-ALL_ROWS = Part()
 
 
 @dataclass

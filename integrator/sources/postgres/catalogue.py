@@ -110,7 +110,7 @@ class Captured:
         after = "" if part.last is None else f"({key}) > ({', '.join(map(literal, part.last))})"
         conditions = " and ".join(filter(None, (after, f"({part.where})" if part.where else "")))
         rows = f"{self.only}{' where ' if conditions else ''}{conditions}"
-        order = f" order by {key} limit {part.most}" if key else ""
+        order = f" order by {key}" if key else ""
         return f"copy (select {columns} from {rows}{order}) to stdout"  # noqa: S608
 
 
