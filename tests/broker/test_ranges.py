@@ -124,7 +124,7 @@ def catch_up(database, **more):
     raise AssertionError("the server is away")
 
 
-def few(patch, size=500):
+def few(patch, size=50_000):
     """Have few rows be read at a position: as many as have so many bytes."""
     patch.setattr(first_rows, "PLACE_S", 0.0)
     patch.setattr(first_rows, "_TIMES_THE_PLACE", 0)
@@ -167,9 +167,9 @@ def test_rows_are_read_by_range_by_keys_of_each_type(database, monkeypatch):
     """Each row once, in pieces that begin after the last one, whatever the key is, and however it is ordered."""
     few(monkeypatch)
     for number, (kind, value) in enumerate(keys_of(database).values()):
-        database.run(f"create table t{number} (v int, k {kind} not null, n int not null, primary key (k, n))")
+        database.run(f"create table t{number} (v varchar(1000), k {kind} not null, n int not null, primary key (k, n))")
         rows = database.numbers.format(1, 500)
-        database.run(f"insert into t{number} select 0, {value}, seq from {rows}")
+        database.run(f"insert into t{number} select repeat('x', 1000), {value}, seq from {rows}")
     read = Counter()
     real = first_rows.FirstRows._reading
 
@@ -244,7 +244,7 @@ class Writing:
 def filled(database, rows=500):
     database.run("create table t (k varchar(10) primary key, v text)")
     value = f"lpad({database.text.format('seq')}, 4, '0')"
-    database.run(f"insert into t select {value}, 'x' from {database.numbers.format(1, rows)}")
+    database.run(f"insert into t select {value}, repeat('x', 1000) from {database.numbers.format(1, rows)}")
 
 
 def rows_of(database):
@@ -265,8 +265,8 @@ def check(database):
 def killed_round(database, seed, patch):
     """Read a table by range while sessions change it, and the capture is killed at any step; return how often it was."""
     draw, crashing, crashes = random.Random(seed), [True], 0
-    few(patch, size=draw.choice((200, 400, 1_500)))
-    patch.setattr(shared, "SEGMENT_BYTES", draw.choice((2_000, 20_000)))
+    few(patch, size=draw.choice((20_000, 40_000, 150_000)))
+    patch.setattr(shared, "SEGMENT_BYTES", draw.choice((20_000, 200_000)))
     for owner, name, chance in (
         (Writer, "write", 0.01),
         (Writer, "seal", 0.01),
@@ -299,7 +299,7 @@ def test_i9_rows_that_are_read_by_range_while_they_change_and_the_capture_is_kil
 def test_what_is_durable_is_not_read_again(database, monkeypatch):
     """A kill between pieces: no row comes twice, and none is missing."""
     few(monkeypatch)
-    monkeypatch.setattr(shared, "SEGMENT_BYTES", 500)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 50_000)
     filled(database)
     sealed, real = [], shared.SpoolingStream.seal
 

@@ -76,6 +76,7 @@ class Database:
         self.tables: list[Table] = []
         self.slot: Slot | None = None
         self.connections = 0
+        self.is_read_again = keys == FEW_KEYS  # where tables are not read by range
         self._before: list[Slot | None] = []
         self._changes = 0
         self.shown = "memory"
@@ -98,6 +99,7 @@ class Database:
     def rewrite(self, table: Table) -> None:
         """Have all rows become others, or go, as by ALTER TABLE: the log has nothing of it."""
         self._changes += 1
+        self.is_read_again = True
         table.shape = {"file": self._changes}
         table.rows = {key: f"w{self._changes}" for key in table.rows if self._choices.below(2)}
 
@@ -386,6 +388,7 @@ def faults_of(world: World, database: Database, directory: Path, left: dict[str,
     if choices.chance(20) and left["refreshes"] and database.tables:
         left["refreshes"] -= 1
         table = choices.one(database.tables).name
+        database.is_read_again = True
         ask(directory, table, Asked(truncate=choices.below(2) == 1))
         yield f"a refresh of {table} is asked for"
     if choices.chance(15) and left["restarts"]:
@@ -402,6 +405,7 @@ class _Spooled:
     seen: Counter[str] = field(default_factory=Counter)
     tables: dict[str, dict[int, str]] = field(default_factory=dict)
     is_open: bool = False
+    truncated: set[str] = field(default_factory=set)
     _names: dict[int, str] = field(default_factory=dict)
     _images: dict[tuple[int, int], int] = field(default_factory=dict)
     _position: tuple[int, int, int] = (0, 0, 0)
@@ -420,7 +424,9 @@ class _Spooled:
             self.is_open = False
         elif kind == TRUNCATE:
             self._position = (*self._position[:2], self._position[2] + 1)
-            self.tables[self._names[int.from_bytes(message[6:10], "big")]] = {}
+            name = self._names[int.from_bytes(message[6:10], "big")]
+            self.truncated |= {name} if self.tables.get(name) else set()
+            self.tables[name] = {}
         elif kind in CHANGES or kind == COPY:
             for change in _changes(message):
                 self._position = (*self._position[:2], self._position[2] + 1)
@@ -449,6 +455,8 @@ def broken(directory: Path, database: Database) -> list[str]:
         for message in split(path.read_bytes()):
             found.read(message)
     wrong = [*found.wrong, *(["the spool ends in a transaction"] if found.is_open else [])]
+    if found.truncated and not database.is_read_again:
+        wrong.append(f"what is durable is not read again: {found.truncated} had rows before a truncate")
     wrong += [f"each change once: {one} is captured {times} times" for one, times in found.seen.items() if times > 1]
     for table in database.tables:
         if table.rows != found.tables.get(table.name, {}):

@@ -71,8 +71,10 @@ class CaptureScenario:
 
     def run(self, choices: Choices) -> Outcome:
         """Run one schedule."""
-        seconds = 0.0 if self.by_range else first_rows.PLACE_S
-        with mock.patch.object(first_rows, "PLACE_S", seconds):
+        if not self.by_range:
+            return _CaptureSchedule(choices, self).run()
+        sealed_s = float(choices.below(2))  # each row by itself, or all of a position
+        with mock.patch.object(first_rows, "PLACE_S", 0.0), mock.patch.object(capture_stream, "_ROWS_S", sealed_s):
             return _CaptureSchedule(choices, self).run()
 
 
