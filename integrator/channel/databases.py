@@ -62,7 +62,7 @@ class DatabaseLocation(SourceLocation):
         description="initial: the rows that tables have are sent before their changes. never: changes alone. only: the "
         "rows alone, once; nothing is made at the database, and its log is not read.",
     )
-    snapshot_rows_per_second: Annotated[int, Field(ge=1), Counted("rows")] | None = Field(
+    snapshot_rows_per_second: Annotated[int, Field(ge=1000), Counted("rows")] | None = Field(
         None, description="So many rows of tables are read in a second at most, for a database that has other work."
     )
     on_rewrite: Literal["read_again", "warn", "stop"] = Field(

@@ -21,7 +21,7 @@ from integrator.sources.binlog.events import place_in_no_log, place_of, place_te
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import MissingColumn, Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log
-from integrator.sources.capture.first_rows import NotYet
+from integrator.sources.capture.points import NotYet
 from integrator.sources.capture.ranges import Part
 
 _FRAME_BYTES = 1024 * 1024

@@ -6,88 +6,26 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from integrator.channel.databases import DatabaseLocation
-from integrator.decode.encodings.pgoutput import Relation
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.asked import asked
 from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.points import Captured, NotYet, Point, Points
 from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.ranges import Part, Reading, last_row, note_durable
 from integrator.sources.capture.record import Record
 
 _MICROS_TO_2000 = 946_684_800_000_000
 
-
-class Captured(Protocol):
-    """A table that is captured, at a database."""
-
-    @property
-    def name(self) -> str:
-        """Its schema and name."""
-
-    @property
-    def relation(self) -> Relation:
-        """Its number, names and columns."""
-
-    @property
-    def shape(self) -> Mapping[str, Any]:
-        """What tells, as JSON, whether its rows became others without a change in the log; nothing where that does."""
-
-
-class Point(Protocol):
-    """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
-
-    @property
-    def lsn(self) -> int:
-        """The place."""
-
-    def tables(self, names: set[str]) -> Sequence[Any]:
-        """Return the tables of these names as they are at the place: columns may have come since they were found."""
-
-    def key(self, table: Any) -> Sequence[str]:
-        """Return the columns of the key in whose order a table can be read; none where it has no such key."""
-
-    def copy(self, table: Any, part: Part, take: Callable[[bytes, int], None]) -> None:
-        """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
-
-    def estimate(self, table: Any) -> int:
-        """Return about how many rows a table has."""
-
-    def close(self) -> None:
-        """End the session."""
-
-
-class NotYet(Exception):
-    """A place cannot be had now without waiting for long, for transactions that are open.
-
-    again_s: so many seconds are to pass before the next try, for the log waits for each.
-    """
-
-    def __init__(self, text: str, again_s: float) -> None:
-        """Take what was waited for."""
-        super().__init__(text)
-        self.again_s = again_s
-
-
-class Points(Protocol):
-    """Makes places of a database's log."""
-
-    def first(self) -> Point:
-        """Return the place at which the capture begins. Raises SourceAway, EnvironmentFault."""
-
-    def later(self) -> Point:
-        """Return a place for tables that come later. Raises as `first`, and NotYet."""
-
-    def shown(self, lsn: int) -> str:
-        """Return a place as the database writes it."""
-
-
 PLACE_S, _MOST_S = 5.0, 50.0
 """For so long rows are read at one place, at least, and at most. Then the changes that have come follow."""
 _TIMES_THE_PLACE = 20
 """So many times as long as it takes to have a place is read at it, but no longer than _MOST_S."""
+
+
+_ALIVE_S = 1.0
 
 
 class _OverError(Exception):
@@ -189,7 +127,7 @@ class FirstRows:
             point = self._points.later()
         except NotYet as reason:
             if not self._postponed.issuperset(one.relation.oid for one in new):
-                self._log.warning("tables are new, and wait for open transactions", tables=names, reason=str(reason))
+                self._log.warning("the rows of tables wait for open transactions", tables=names, reason=str(reason))
             self._postponed.update(one.relation.oid for one in new)
             self._not_before = time.monotonic() + reason.again_s
             return True
@@ -352,7 +290,7 @@ class FirstRows:
                 nonlocal last
                 self._intake.take_rows(table.relation, rows)
                 last = last_row(rows)
-                self._keep_to_the_rate(many)
+                self._keep_to_the_rate(many, rest)
                 progress.add(many)
                 if is_due():
                     seal_rows(table, reading, progress)
@@ -390,11 +328,13 @@ class FirstRows:
                 self.write()
             raise
 
-    def _keep_to_the_rate(self, rows: int) -> None:
+    def _keep_to_the_rate(self, rows: int, rest: Callable[[], None]) -> None:
         """Wait after rows that were read, so that there are no more in a second than the location has it."""
         if self._per_second:
             self._rate_until = max(self._rate_until, time.monotonic()) + rows / self._per_second
-            time.sleep(max(0.0, self._rate_until - time.monotonic()))
+            while (left := self._rate_until - time.monotonic()) > 0:
+                time.sleep(min(left, _ALIVE_S))
+                rest()
 
     def _seconds(self) -> float:
         """Return for how long rows are read at a place."""

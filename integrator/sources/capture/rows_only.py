@@ -8,8 +8,9 @@ from typing import Generic, Protocol, TypeVar
 from integrator.channel.databases import DatabaseLocation
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
-from integrator.sources.capture.first_rows import Captured, FirstRows, Points
+from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import place_after
+from integrator.sources.capture.points import Captured, Points
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.stream import NamedServer, SpoolingStream, SpoolTarget
 from integrator.sources.capture.thread import Capture

@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from integrator.channel.databases import PostgresLocation
-from integrator.sources.capture.first_rows import NotYet
+from integrator.sources.capture.points import NotYet
 from integrator.sources.capture.ranges import Part
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.rewrites import with_shapes

@@ -1,0 +1,73 @@
+"""Positions of a database's log at which the rows of tables are read, as each product makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from integrator.decode.encodings.pgoutput import Relation
+from integrator.sources.capture.ranges import Part
+
+
+class Captured(Protocol):
+    """A table that is captured, at a database."""
+
+    @property
+    def name(self) -> str:
+        """Its schema and name."""
+
+    @property
+    def relation(self) -> Relation:
+        """Its number, names and columns."""
+
+    @property
+    def shape(self) -> Mapping[str, Any]:
+        """What tells, as JSON, whether its rows became others without a change in the log; nothing where that does."""
+
+
+class Point(Protocol):
+    """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
+
+    @property
+    def lsn(self) -> int:
+        """The place."""
+
+    def tables(self, names: set[str]) -> Sequence[Any]:
+        """Return the tables of these names as they are at the place: columns may have come since they were found."""
+
+    def key(self, table: Any) -> Sequence[str]:
+        """Return the columns of the key in whose order a table can be read; none where it has no such key."""
+
+    def copy(self, table: Any, part: Part, take: Callable[[bytes, int], None]) -> None:
+        """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
+
+    def estimate(self, table: Any) -> int:
+        """Return about how many rows a table has."""
+
+    def close(self) -> None:
+        """End the session."""
+
+
+class NotYet(Exception):
+    """A place cannot be had now without waiting for long, for transactions that are open.
+
+    again_s: so many seconds are to pass before the next try, for the log waits for each.
+    """
+
+    def __init__(self, text: str, again_s: float) -> None:
+        """Take what was waited for."""
+        super().__init__(text)
+        self.again_s = again_s
+
+
+class Points(Protocol):
+    """Makes places of a database's log."""
+
+    def first(self) -> Point:
+        """Return the place at which the capture begins. Raises SourceAway, EnvironmentFault."""
+
+    def later(self) -> Point:
+        """Return a place for tables that come later. Raises as `first`, and NotYet."""
+
+    def shown(self, lsn: int) -> str:
+        """Return a place as the database writes it."""
