@@ -71,8 +71,8 @@ def test_all_tables_are_read_as_of_one_place(database, spooled, monkeypatch):
         database(f"insert into {table} select g, 100 from generate_series(1, 200) g")
     real = snapshot.Point.copy
 
-    def moving(self, table, take):
-        real(self, table, take)
+    def moving(self, table, part, take):
+        real(self, table, part, take)
         database("begin; update a set v = v - 1; update b set v = v + 1; commit")
 
     monkeypatch.setattr(snapshot.Point, "copy", moving)

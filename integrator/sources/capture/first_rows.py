@@ -200,6 +200,7 @@ class FirstRows:
         record = self.record
         record.read = {name: oid for name, oid in record.read.items() if oid not in oids}
         record.reading = {name: one for name, one in record.reading.items() if one.oid not in oids}
+        (self._spool / FILE).unlink(missing_ok=True)
         record.write(self._spool)
         self._intake.leave(oids)
 
