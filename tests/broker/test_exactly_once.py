@@ -19,6 +19,7 @@ from integrator.run.state.directory import State
 from integrator.run.state.shards import CycleShards
 from tests.broker.test_actions import channel
 from tests.parts import kafka_io, pure
+from tests.parts.waiting import until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -227,5 +228,9 @@ def test_messages_name_their_partitions_before_a_new_client_knows_the_topic(part
         finally:
             client.close()
         assert failed == []
-        found = {message.value: message.partition for message in kafka_io.read_all(broker.servers, [topic])}
-        assert found == {str(number).encode(): number % partitions for number in range(6)}
+
+        def found(topic=topic):
+            return {message.value: message.partition for message in kafka_io.read_all(broker.servers, [topic])}
+
+        until(lambda: len(found()) == 6)  # the brokers write a transaction's marker after they have answered
+        assert found() == {str(number).encode(): number % partitions for number in range(6)}
