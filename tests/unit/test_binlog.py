@@ -385,7 +385,7 @@ def test_which_product_a_server_is(version, name, least):
 
 
 FAILED = [
-    (pymysql.err.OperationalError(1054, "Unknown column 'x' in 'field list'"), SourceAway),
+    (pymysql.err.OperationalError(1054, "Unknown column 'x' in 'field list'"), server.MissingColumn),
     (pymysql.err.OperationalError(1226, "User has exceeded the 'max_user_connections' resource"), SourceAway),
     (pymysql.err.OperationalError(1045, "Access denied"), EnvironmentFault),
     (ConnectionResetError(104, "Connection reset by peer"), SourceAway),
@@ -394,7 +394,7 @@ FAILED = [
 
 @pytest.mark.parametrize(("error", "kind"), FAILED)
 def test_what_passes_is_tried_again_and_what_does_not_is_an_error(error, kind):
-    """A column may be dropped after the catalogue was read: the next try knows it."""
+    """A column may be dropped after the catalogue was read: that is a SourceAway, too, and the next try knows it."""
     with pytest.raises(kind, match="db:3306") as raised, server.Server("mysql://u@db").asked():
         raise error
     assert type(raised.value) is kind
