@@ -21,11 +21,11 @@ from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.topic_limits import fitting
 from integrator.errors import ConfigurationError, Problem, ProcessLate, TopicsFound
-from integrator.names import meant
 from integrator.plan import Plan
 from integrator.refresh import bars, moment
 from integrator.refresh import ledger as ledgers
 from integrator.refresh.bars import Bars
+from integrator.refresh.captured import unknown
 from integrator.refresh.delivery import deliver
 from integrator.refresh.expected import expected
 from integrator.refresh.ledger import Ledger, RefreshRun
@@ -98,11 +98,7 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
 
 def _check(plan: Plan, options: Options) -> None:
     known = {table.table.name: table for table in plan.recipe.tables}
-    problems = [
-        f"--table {name!r} is no table; {meant(name, known, 'known are')}"
-        for name in options.tables
-        if name not in known
-    ]
+    problems = unknown(options.tables, known)
     if options.truncate_record:
         others = [
             name for name, table in known.items() if table.style != "TimeKey" and name in (options.tables or known)

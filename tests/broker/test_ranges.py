@@ -152,6 +152,7 @@ KEYS = {
         "latin1": ("varchar(40) character set latin1", "concat('é', seq)"),
         "binary": ("varbinary(16)", "unhex(md5(seq))"),
         "decimal": ("decimal(20,6)", "seq / 7"),
+        "small decimal": ("decimal(30,20)", "seq / 1000000000000"),
         "datetime": ("datetime(6)", "date_add('2026-01-01', interval seq * 7000001 microsecond)"),
         "timestamp": ("timestamp(3) default current_timestamp(3)", "date_add('2026-03-29', interval seq second)"),
         "two": ("int", "seq % 7"),
@@ -372,6 +373,18 @@ def test_a_refresh_reads_a_table_again_beside_its_changes(database, monkeypatch)
     assert not records.read(database.directory).asked
 
 
+def test_refreshes_of_one_table_are_done_one_after_another(database):
+    filled(database, rows=30)
+    catch_up(database)
+    table = f"{'public' if isinstance(database, AtPostgres) else database.name}.t"
+    for where in ("k < '0003'", "k > '0028'", "k = '0010'"):
+        ask(database.directory.parent, table, Asked(where=where))
+    catch_up(database)
+    keys = [line["new"]["k"] for _, line in lines_in(database.directory)]
+    assert keys[30:] == ["0001", "0002", "0029", "0030", "0010"]
+    assert not records.read(database.directory).asked
+
+
 def test_a_refresh_whose_condition_is_refused_is_given_up(database):
     filled(database, rows=3)
     catch_up(database)
@@ -381,7 +394,7 @@ def test_a_refresh_whose_condition_is_refused_is_given_up(database):
     with capture_logs() as logged, pytest.raises((EnvironmentFault, SourceAway)):
         catch_up(database)
     assert [one["table"] for one in logged if one["event"] == "a refresh is given up"] == [table]
-    assert [one["table"] for one in logged if one["event"] == "a refresh is not needed"] == ["public.unknown"]
+    assert [one["table"] for one in logged if one["event"] == "a refresh is dropped"] == ["public.unknown"]
     catch_up(database)
     assert len(check(database)) == 3
 

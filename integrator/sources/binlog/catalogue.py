@@ -63,7 +63,7 @@ _HEXADECIMAL = frozenset(
 
 
 def _number(value: str) -> str:
-    return str(Decimal(value)) if Decimal(value).is_finite() else "null"
+    return f"{Decimal(value):f}"  # with an exponent it would be compared as a floating-point number
 
 
 def _text(value: str) -> str:

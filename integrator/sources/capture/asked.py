@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-import xxhash
 
 from integrator import durable
 
@@ -23,15 +23,15 @@ class Asked:
 
 
 def ask(state: Path, table: str, refresh: Asked) -> None:
-    """Ask for a refresh of a table, by its schema and name; one that was asked for, and not begun, is replaced."""
+    """Ask for a refresh of a table, by its schema and name: after those that were asked for before."""
     directory = state / _DIRECTORY
     durable.make_directory(directory)
-    path = directory / f"{xxhash.xxh3_64_hexdigest(table.encode())}.json"
+    path = directory / f"{time.time_ns():020}.{uuid.uuid4().hex}.json"
     durable.replace(path, json.dumps({"table": table, **asdict(refresh)}).encode())
 
 
 def asked(state: Path) -> Iterator[tuple[Path, str, Asked]]:
-    """Yield what is asked for: its file, the table, and the refresh."""
+    """Yield what is asked for, in its order: its file, the table, and the refresh."""
     for path in sorted((state / _DIRECTORY).glob("*.json")):
         found = json.loads(path.read_bytes())
         yield path, found.pop("table"), Asked(**found)

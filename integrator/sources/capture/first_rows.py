@@ -107,7 +107,7 @@ class FirstRows:
         was read. Where no place can be had without waiting, they are due another time.
         """
         self.note_rewritten(self.record.behind)  # at each start, until they are read again
-        self._take_asked(tables)
+        waiting = self._take_asked(tables)
         new = due(tables, self.record)
         if not new or self._point is not None:
             self._left &= {one.name for one in new}
@@ -142,7 +142,7 @@ class FirstRows:
             self._log.info("tables are new", tables=new_names)
         if again:
             self._log.info("the rows of tables are read again, after a truncate", tables=again)
-        self._point, self._left = point, set()
+        self._point, self._left = point, waiting
         self._due = list(point.tables({one.name for one in new}))
         return True
 
@@ -215,20 +215,26 @@ class FirstRows:
         record.copied_at, record.copies = lsn, record.copies + 1 if record.copied_at == lsn else 1
         return record.copies
 
-    def _take_asked(self, tables: Sequence[Captured]) -> None:
-        """Have refreshes that were asked for be due. Those of tables whose rows are read anyway are done with these."""
-        there, record = {one.name: one.relation.oid for one in tables}, self.record
+    def _take_asked(self, tables: Sequence[Captured]) -> set[str]:
+        """Have refreshes that were asked for be due; return the tables of which another one has to end before.
+
+        Refreshes of tables whose rows are read in any case are dropped.
+        """
+        there, record, waiting = {one.name: one.relation.oid for one in tables}, self.record, set[str]()
         for path, name, refresh in asked(self._spool.parent):
-            is_read = name in record.again or record.reading.keys() - record.asked.keys() >= {name}
+            if name in record.asked and name not in record.again:
+                waiting.add(name)
+                continue
+            is_read = name in record.again or name in record.reading
             if is_read or name not in there or record.read.get(name) != there[name]:
                 why = "its rows are read in any case" if name in there else "the table is not captured"
-                self._log.warning("a refresh is not needed", table=name, reason=why)
+                self._log.warning("a refresh is dropped", table=name, reason=why)
             else:
                 self._log.info("a refresh is asked for", table=name, where=refresh.where, truncate=refresh.truncate)
                 record.asked[name] = refresh
-                record.reading.pop(name, None)
                 self.write()
             path.unlink()
+        return waiting
 
     def _reading(self, point: Point, table: Captured) -> tuple[Reading, int, bool]:
         """Return how far a table is read, the number of its transaction, and whether a truncate is before its rows."""
@@ -312,7 +318,7 @@ class FirstRows:
             if is_due() or is_over or not left:
                 seal_rows(table, reading, progress)
             if is_over:
-                self._left = {one.name for one in self._due[len(self._due) - left - (not is_whole) :]}
+                self._left |= {one.name for one in self._due[len(self._due) - left - (not is_whole) :]}
                 break
         self.close()
 
