@@ -152,7 +152,10 @@ KEYS = {
         "latin1": ("varchar(40) character set latin1", "concat('é', seq)"),
         "binary": ("varbinary(16)", "unhex(md5(seq))"),
         "decimal": ("decimal(20,6)", "seq / 7"),
-        "small decimal": ("decimal(30,20)", "seq / 1000000000000"),
+        "small decimal": (
+            "decimal(38,30)",
+            "0.000000012345678901234500000000 + seq * 0.000000000000000000000000000001",
+        ),
         "datetime": ("datetime(6)", "date_add('2026-01-01', interval seq * 7000001 microsecond)"),
         "timestamp": ("timestamp(3) default current_timestamp(3)", "date_add('2026-03-29', interval seq second)"),
         "two": ("int", "seq % 7"),
