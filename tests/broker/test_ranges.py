@@ -19,7 +19,7 @@ from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.binlog import snapshot as of_binlog
 from integrator.sources.binlog import stream as binlog
 from integrator.sources.binlog.server import Server as BinlogServer
-from integrator.sources.capture import first_rows, ranges
+from integrator.sources.capture import first_rows, pace, ranges
 from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.asked import Asked, ask
@@ -126,8 +126,8 @@ def catch_up(database, **more):
 
 def few(patch, size=50_000):
     """Have few rows be read at a position: as many as have so many bytes."""
-    patch.setattr(first_rows, "PLACE_S", 0.0)
-    patch.setattr(first_rows, "_TIMES_THE_PLACE", 0)
+    for name in ("PLACE_S", "_SHORT_S", "_TIMES_THE_PLACE", "_TIMES_WHILE_WAITED"):
+        patch.setattr(pace, name, 0)
     for module in (of_postgres, of_binlog):
         patch.setattr(module, "_FRAME_BYTES", size)
 

@@ -225,6 +225,11 @@ class Replication:
             found.append(frame(message))
         return np.frombuffer(b"".join(found), np.uint8)
 
+    @property
+    def has_more(self) -> bool:
+        """Whether something has come."""
+        return self._server.few() == 0
+
     def wait(self, _seconds: float) -> None:
         """Let time pass."""
         self._wait()
@@ -308,11 +313,17 @@ class Published:
 
     def __init__(self, session: _Session, *_: object) -> None:
         """Take a session."""
-        self._server = session.server
+        self._server, self._found = session.server, list[Table]()
 
     def look(self, _record: object) -> Sequence[Table]:
         """Return the tables that there are."""
-        return list(self._server.tables)
+        self._found = list(self._server.tables)
+        return self._found
+
+    @property
+    def there(self) -> Sequence[Table]:
+        """The tables that there were."""
+        return self._found
 
     def rewritten(self, record: Record) -> dict[str, str]:
         """Return the tables whose rows became others since they were read."""

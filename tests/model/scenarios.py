@@ -24,7 +24,7 @@ from integrator.run.passes import transactions
 from integrator.run.spark.failures import classify
 from integrator.run.state import directory as state_directory
 from integrator.run.state.directory import IMPORTING, MOVING_BACK, State
-from integrator.sources.capture import first_rows, intake, progress
+from integrator.sources.capture import first_rows, intake, pace, progress
 from integrator.sources.capture import stream as capture_stream
 from integrator.sources.postgres import answers
 from integrator.sources.postgres import stream as postgres_stream
@@ -74,7 +74,11 @@ class CaptureScenario:
         if not self.by_range:
             return _CaptureSchedule(choices, self).run()
         sealed_s = float(choices.below(2))  # each row by itself, or all of a position
-        with mock.patch.object(first_rows, "PLACE_S", 0.0), mock.patch.object(capture_stream, "_ROWS_S", sealed_s):
+        place_s = 5.0 * choices.below(2)  # one row at each position, or as many as until changes wait
+        with (
+            mock.patch.multiple(pace, PLACE_S=place_s, _SHORT_S=0.0),
+            mock.patch.object(capture_stream, "_ROWS_S", sealed_s),
+        ):
             return _CaptureSchedule(choices, self).run()
 
 
@@ -174,7 +178,7 @@ def installed() -> Iterator[None]:
         put(transactions, Bundler=process.DriversBundler, merged=process.merged, recipe_of=lambda recipe: recipe)
         for name in ("remove", "rename", "replace", "sync_directory"):
             put(durable, **{name: _stepped(getattr(durable, name))})
-        for module in (answers, capture_stream, first_rows, intake, postgres_stream, progress):
+        for module in (answers, capture_stream, first_rows, intake, pace, postgres_stream, progress):
             put(module, time=clock)
         put(
             postgres_stream,

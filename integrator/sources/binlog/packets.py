@@ -6,6 +6,7 @@ next.
 
 from __future__ import annotations
 
+import select
 from typing import Any
 
 from integrator.extras import Library
@@ -24,6 +25,11 @@ class Packets:
         self._pieces: list[bytes] = []
         self._size, self._needed = 0, _HEADER_BYTES
         self._begun: list[bytes] = []
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something has come that is not read yet."""
+        return bool(select.select([self._socket], [], [], 0)[0])
 
     def read(self, wait_s: float) -> list[bytes]:
         """Return the packets that are there, each without its header; none where none comes within `wait_s` seconds."""

@@ -69,6 +69,8 @@ class Stream(SpoolingStream):
         self._rested = time.monotonic()
         self._target = 0
         self._of_server_log: Log | None = None
+        self._packets: Packets | None = None
+        self._is_taking = False
         self._of_tables: Tables | None = None
 
     @property
@@ -162,7 +164,7 @@ class Stream(SpoolingStream):
 
     def _receive(self, packets: Packets) -> None:
         """Read events until the end is asked for, or all is read that is to be read."""
-        heard = time.monotonic()
+        self._packets, heard = packets, time.monotonic()
         while not self._capture.ending:
             with self._server.asked():
                 read = packets.read(SEAL_S if self._intake.size else _WAIT_S)
@@ -170,11 +172,15 @@ class Stream(SpoolingStream):
             heard = now if read else heard
             if now - heard > _SILENT_S:
                 raise SourceAway(f"{self._server.shown}: the server says nothing for {_SILENT_S:.0f} s")
+            self._is_taking = bool(read)
             for packet in read:
                 self._server_log.take(self._event(packet))
+            self._is_taking = False
             self.seal_where_due()
-            if (self._tables.is_due or self._first_rows.is_next) and not self._intake.is_open:
+            if self._tables.is_due and not self._intake.is_open:
                 self._tables.find_again(self._server_log.least)
+            elif not self._intake.is_open and self._is_next():
+                self._tables.find_next(self._server_log.least)
             self._rest(now)
             if self._until_now and self._is_done():
                 return
@@ -199,6 +205,10 @@ class Stream(SpoolingStream):
             raise EnvironmentFault(
                 f"{self._server.shown}: {self._server_log.file} after {self._server_log.at}: {error}"
             ) from None
+
+    def has_changes(self) -> bool:
+        """Return whether the server has sent something that is not taken yet."""
+        return self._is_taking or (self._packets is not None and self._packets.has_more)
 
     def _rest(self, now: float) -> None:
         """Read tables that are due at a place that is reached; note, now and then, that nothing is ours up to here."""

@@ -40,6 +40,7 @@ class Tables:
         self.charsets = Charsets(session)
         self.replayed: set[str] | None = None
         self._looked, self._is_stale = time.monotonic(), False
+        self._there: Sequence[Captured] = ()
         self._maps: dict[bytes, Rows | None] = {}
         self._by_number: dict[bytes, Rows | None] = {}
         self._named: dict[str, TableMap] = {}
@@ -74,6 +75,7 @@ class Tables:
             record.types |= types
             self._rows.write()
         self._maps.clear()
+        self._there = tables
         return tables
 
     def _leave(self, left_out: Mapping[str, str]) -> None:
@@ -115,6 +117,10 @@ class Tables:
         """Do as `find`, for tables, too, that were found not to be captured."""
         self._reported.clear()
         self.find(least)
+
+    def find_next(self, least: int) -> None:
+        """Have the rows that are left of the tables that were found be due, as `find` does."""
+        self._rows.look_for(self._there, least)
 
     def begin(self) -> None:
         """Begin a transaction: each of its statements has the maps of its tables."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from integrator.channel.databases import DatabaseLocation
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.asked import asked
 from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.pace import Pace
 from integrator.sources.capture.points import Captured, NotYet, Point, Points
 from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.ranges import Part, Reading, last_row, note_durable
@@ -19,13 +21,36 @@ from integrator.sources.capture.record import Record
 
 _MICROS_TO_2000 = 946_684_800_000_000
 
-PLACE_S, _MOST_S = 5.0, 50.0
-"""For so long rows are read at one place, at least, and at most. Then the changes that have come follow."""
-_TIMES_THE_PLACE = 20
-"""So many times as long as it takes to have a place is read at it, but no longer than _MOST_S."""
+
+class Spooling(Protocol):
+    """What rows are written into: a spool, and the connection that its changes come from."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether what was written is to become durable."""
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much waits to be sent."""
+
+    def seal(self) -> None:
+        """Make what was written durable."""
+
+    def rest(self) -> None:
+        """Wait after that, while there is no room."""
+
+    def has_changes(self) -> bool:
+        """Return whether changes wait for the rows."""
 
 
-_ALIVE_S = 1.0
+@dataclass
+class _Begun:
+    """A table whose rows are being written. last: the last row, as COPY writes it; empty: none was."""
+
+    table: Captured
+    reading: Reading
+    progress: Progress
+    last: bytes = b""
 
 
 class _OverError(Exception):
@@ -50,9 +75,9 @@ class FirstRows:
         record.read |= begun  # changes follow the rows that are durable
         self._point: Point | None = None
         self._due: list[Captured] = []
+        self._done = list[tuple[Captured, bool]]()  # written, and not durable; whether all rows were
         self._postponed = set[int]()
-        self._per_second = location.snapshot_rows_per_second
-        self._not_before = self._took_s = self._rate_until = 0.0
+        self._pace, self._read_at = Pace(location.snapshot_rows_per_second), -1
         self._left = set[str]()
 
     @property
@@ -65,10 +90,11 @@ class FirstRows:
         """Whether rows are left that are due at another place."""
         return bool(self._left)
 
-    @property
-    def is_next(self) -> bool:
-        """Whether the next place is to be had now, for rows that are left."""
-        return self.is_left and self._point is None and time.monotonic() >= self._not_before
+    def is_next(self, waiting_bytes: int) -> bool:
+        """Return whether the next place is to be had now, for rows that are left. waiting_bytes: to be sent."""
+        if not self.is_left or self._point is not None:
+            return False
+        return self._pace.is_next(waiting_bytes, is_busy=self._intake.lsn != self._read_at)
 
     def is_due(self, oid: int) -> bool:
         """Return whether the rows of a table are due, or will be."""
@@ -120,7 +146,7 @@ class FirstRows:
             if not new:
                 return True
         names = [one.name for one in new]
-        if time.monotonic() < self._not_before:
+        if self._pace.is_put_off:
             return True
         began = time.monotonic()
         try:
@@ -129,12 +155,12 @@ class FirstRows:
             if not self._postponed.issuperset(one.relation.oid for one in new):
                 self._log.warning("the rows of tables wait for open transactions", tables=names, reason=str(reason))
             self._postponed.update(one.relation.oid for one in new)
-            self._not_before = time.monotonic() + reason.again_s
+            self._pace.put_off(reason.again_s)
             return True
         if point.lsn < least:
             point.close()
             return False
-        self._took_s = time.monotonic() - began
+        self._pace.note_cost(time.monotonic() - began)
         record = self.record
         known = {*record.reading, *record.asked, *self._left} - set(record.again)
         again = sorted(set(names) & set(record.sent) - known)
@@ -254,73 +280,75 @@ class FirstRows:
             self._note_shapes([table])
         return reading, number, refresh.truncate if refresh else was_sent
 
-    def copy(self, is_due: Callable[[], bool], seal: Callable[[], None], rest: Callable[[], None]) -> None:
+    def copy(self, into: Spooling) -> None:
         """Write rows that are due, each table as a transaction, for as long as a place is kept; others are left.
 
-        Small tables are in one segment. is_due: returns whether what was written is to become durable; seal: makes it
-        so; rest: waits, after that.
+        Small tables are in one segment.
         """
         point = self._point
         if point is None:
             return
-        micros, until = int(time.time() * 1e6) - _MICROS_TO_2000, time.monotonic() + self._seconds()
-        done, last = list[tuple[Captured, bool]](), b""
-        seal()  # what the log had before: each relation is sealed in one version
-
-        def seal_rows(table: Captured, reading: Reading, progress: Progress) -> None:
-            self.write()  # before the rows are there
-            seal()
-            if last:
-                reading.last, reading.rows = reading.values(table.relation, last), progress.rows
-            for one in (one for one, is_whole in done if is_whole):
-                self.record.reading.pop(one.name)
-                self.record.asked.pop(one.name, None)
-            self.note_read([one for one, _ in done])
-            done.clear()
-            rest()
-
+        micros = int(time.time() * 1e6) - _MICROS_TO_2000
+        self._pace.begin(continues=bool(self.record.reading))
+        into.seal()  # what the log had before: each relation is sealed in one version
         for left, table in zip(reversed(range(len(self._due))), self._due, strict=True):
             reading, number, is_anew = self._reading(point, table)
             self._intake.begin_rows(table.relation, point.lsn - 1, micros, number)
             if is_anew:
                 self._intake.begin_anew(table.relation)
             progress = Progress(self._spool, self._log, table.name, point.estimate(table), left, reading.rows)
-            last = b""
-
-            def take(
-                rows: bytes,
-                many: int,
-                table: Captured = table,
-                reading: Reading = reading,
-                progress: Progress = progress,
-            ) -> None:
-                nonlocal last
-                self._intake.take_rows(table.relation, rows)
-                last = last_row(rows)
-                self._keep_to_the_rate(many, rest)
-                progress.add(many)
-                if is_due():
-                    seal_rows(table, reading, progress)
-                if reading.key and time.monotonic() >= until:
-                    raise _OverError
-
-            is_whole = True
-            try:
-                with self._asked_for(table, reading):
-                    point.copy(table, Part(reading.key, reading.last, reading.where), take)
-            except _OverError:
-                is_whole = False
+            one = _Begun(table, reading, progress)
+            is_whole = self._copy_table(point, one, into)
             self._intake.end_rows(point.lsn, micros)
-            done.append((table, is_whole))
+            self._done.append((table, is_whole))
             if is_whole:
                 progress.end()
-            is_over = not is_whole or (left > 0 and self._by_range and time.monotonic() >= until)
-            if is_due() or is_over or not left:
-                seal_rows(table, reading, progress)
-            if is_over:
+            is_last = not is_whole or (left > 0 and self._by_range and self._is_over(into))
+            if into.is_due or is_last or not left:
+                self._seal_rows(one, into)
+            if is_last:
                 self._left |= {one.name for one in self._due[len(self._due) - left - (not is_whole) :]}
                 break
+        self._read_at = self._intake.lsn
+        self._pace.end()
         self.close()
+
+    def _copy_table(self, point: Point, one: _Begun, into: Spooling) -> bool:
+        """Write rows of a table; return whether they are all that are left of it."""
+        table, reading = one.table, one.reading
+
+        def take(rows: bytes, many: int) -> None:
+            self._intake.take_rows(table.relation, rows)
+            one.last = last_row(rows)
+            self._pace.keep_to_the_rate(many, into.rest)
+            one.progress.add(many)
+            if into.is_due:
+                self._seal_rows(one, into)
+            if reading.key and self._is_over(into):
+                raise _OverError
+
+        try:
+            with self._asked_for(table, reading):
+                point.copy(table, Part(reading.key, reading.last, reading.where), take)
+        except _OverError:
+            return False
+        return True
+
+    def _is_over(self, into: Spooling) -> bool:
+        return self._pace.is_over(into.waiting_bytes, into.has_changes)
+
+    def _seal_rows(self, one: _Begun, into: Spooling) -> None:
+        """Make what was written durable, and note up to where it is: up to the last row of the last table."""
+        self.write()  # before the rows are there
+        into.seal()
+        if one.last:
+            one.reading.last, one.reading.rows = one.reading.values(one.table.relation, one.last), one.progress.rows
+        for table in (table for table, is_whole in self._done if is_whole):
+            self.record.reading.pop(table.name)
+            self.record.asked.pop(table.name, None)
+        self.note_read([table for table, _ in self._done])
+        self._done.clear()
+        into.rest()
 
     @contextlib.contextmanager
     def _asked_for(self, table: Captured, reading: Reading) -> Iterator[None]:
@@ -334,18 +362,6 @@ class FirstRows:
                 self.record.reading.pop(table.name, None)
                 self.write()
             raise
-
-    def _keep_to_the_rate(self, rows: int, rest: Callable[[], None]) -> None:
-        """Wait after rows that were read, so that there are no more in a second than the location has it."""
-        if self._per_second:
-            self._rate_until = max(self._rate_until, time.monotonic()) + rows / self._per_second
-            while (left := self._rate_until - time.monotonic()) > 0:
-                time.sleep(min(left, _ALIVE_S))
-                rest()
-
-    def _seconds(self) -> float:
-        """Return for how long rows are read at a place."""
-        return max(PLACE_S, min(_TIMES_THE_PLACE * self._took_s, _MOST_S))
 
     def close(self) -> None:
         """Leave the place: what is due there is not read any more."""

@@ -79,15 +79,30 @@ class SpoolingStream:
 
     def copy(self) -> None:
         """Write the rows that are due; their changes follow them."""
+        self._first_rows.copy(self)
 
-        def is_due() -> bool:
-            return self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S
+    @property
+    def is_due(self) -> bool:
+        """Whether rows that were written are to become durable."""
+        return self._intake.size >= SEGMENT_BYTES or time.monotonic() - self._intake.sealed >= _ROWS_S
 
-        def rest() -> None:
-            self._wait_for_room()
-            self._alive()
+    @property
+    def waiting_bytes(self) -> int:
+        """How much waits to be sent, where anybody sends meanwhile."""
+        return 0 if self._until_now else self._spool.waiting_bytes
 
-        self._first_rows.copy(is_due, self.seal, rest)
+    def rest(self) -> None:
+        """Wait while the spool is full; answer the server."""
+        self._wait_for_room()
+        self._alive()
+
+    def has_changes(self) -> bool:
+        """Return whether the server has sent something that is not read yet."""
+        return False
+
+    def _is_next(self) -> bool:
+        """Return whether rows that are left are read on now."""
+        return self._first_rows.is_next(self.waiting_bytes)
 
     def _wait_for_room(self) -> None:
         """Wait until less of the spool waits to be sent; what the server keeps meanwhile is in the log."""

@@ -89,6 +89,11 @@ class Replication:
             return self._room[: self._state[USED]] if self._state[USED] else self.read()
         return self._room[: self._state[USED]]
 
+    @property
+    def has_more(self) -> bool:
+        """Whether something has come that is not read yet."""
+        return bool(select.select([self._connection], [], [], 0)[0])
+
     def wait(self, seconds: float) -> None:
         """Wait until something comes."""
         select.select([self._connection], [], [], seconds)

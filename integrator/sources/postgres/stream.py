@@ -77,6 +77,7 @@ class Stream(SpoolingStream):
         self._rested = time.monotonic()
         self._session: Session | None = None
         self._confirmed = self._start = 0
+        self._is_taking = False
         self._replication: Replication | None = None
         self._answers: Answers | None = None
         self._published: PublishedTables | None = None
@@ -199,13 +200,18 @@ class Stream(SpoolingStream):
             elif not self._until_now and self._spool.waiting_bytes > self._spool_bytes:
                 self._wait_for_room()
             answers.alive(reads=True)
-            if (now - looked > _TABLES_S or self._first_rows.is_next) and not self._intake.is_open:
+            if self._intake.is_open:
+                continue
+            if now - looked > _TABLES_S:
                 looked = now
                 self._look_for_tables()
+            elif self._is_next():
+                self._first_rows.look_for(self._tables.there)
 
     def _read_some(self, replication: Replication) -> bool:
         """Take messages that have come; return whether none have."""
         frames, at = replication.read(), 0
+        self._is_taking = bool(len(frames))
         while at < len(frames):
             place = self._first_rows.place
             at = self._intake.take_changes(frames, at, _NO_PLACE if place is None else place)
@@ -215,6 +221,7 @@ class Stream(SpoolingStream):
                     self._look_at(message)
                 self._intake.take(message)
                 at += HEADER_BYTES + len(message)
+        self._is_taking = False
         return not len(frames)
 
     def _look_at(self, message: bytes) -> None:
@@ -277,6 +284,10 @@ class Stream(SpoolingStream):
         """Answer the server while nothing is read."""
         if self._answers is not None:
             self._answers.alive(reads=False)
+
+    def has_changes(self) -> bool:
+        """Return whether the server has sent something that is not taken yet."""
+        return self._is_taking or (self._replication is not None and self._replication.has_more)
 
     def _rest(self, answers: Answers, now: float) -> None:
         """Read tables that are due at a place that is reached; confirm, now and then: a quiet table keeps no log."""

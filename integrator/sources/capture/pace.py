@@ -1,0 +1,79 @@
+"""For how long the rows of tables are read at one position of the log, and when they are read at the next one.
+
+While rows are read, changes wait: those at and after the position follow the rows. And what is read waits to be sent,
+with the changes after it. So with changes that wait, rows are read in short pieces, and only while little waits to be
+sent; where nothing else changes, in long ones.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+PLACE_S, _MOST_S, _SHORT_S = 5.0, 50.0, 0.05
+"""Rows are read at one position for PLACE_S, up to _MOST_S where a position takes long to have, or, while changes wait,
+for _SHORT_S."""
+_TIMES_THE_PLACE, _TIMES_WHILE_WAITED = 20, 2
+"""For so many times as long as it takes to have a position rows are read at it, the second while changes wait."""
+_SHARE = 5
+"""While changes wait, rows are read for at least one part in so many of the time since they were read before."""
+_MOST_BYTES, _QUIET_BYTES, _BUSY_BYTES = (many * 1024 * 1024 for many in (64, 32, 4))
+"""No more is read at a position where more than _MOST_BYTES wait to be sent, and at the next one once no more than
+_QUIET_BYTES do, or _BUSY_BYTES where changes have come meanwhile."""
+_ALIVE_S = 1.0
+
+
+class Pace:
+    """Says when to begin and when to end. `per_second`: the most rows in a second; None: as many as can be."""
+
+    def __init__(self, per_second: int | None) -> None:
+        """Begin without a position."""
+        self._per_second, self._rate_until = per_second, 0.0
+        self._took_s = self._not_before = 0.0
+        self._until = self._soon = 0.0
+        self._ended = time.monotonic()
+
+    @property
+    def is_put_off(self) -> bool:
+        """Whether a position is not to be asked for yet."""
+        return time.monotonic() < self._not_before
+
+    def put_off(self, seconds: float) -> None:
+        """Have no position be asked for within so many seconds."""
+        self._not_before = time.monotonic() + seconds
+
+    def note_cost(self, seconds: float) -> None:
+        """Note how long it took to have a position."""
+        self._took_s = seconds
+
+    def is_next(self, waiting_bytes: int, *, is_busy: bool) -> bool:
+        """Return whether rows that are left are read on now. is_busy: changes have come since they were read."""
+        now = time.monotonic()
+        is_free = waiting_bytes <= (_BUSY_BYTES if is_busy else _QUIET_BYTES)
+        return now >= self._not_before and (is_free or now >= self._ended + PLACE_S)
+
+    def begin(self, *, continues: bool) -> None:
+        """Begin at a position. continues: rows were read at another one before."""
+        now = time.monotonic()
+        self._until = now + max(PLACE_S, min(_TIMES_THE_PLACE * self._took_s, _MOST_S))
+        rested = (now - self._ended) / _SHARE if continues else 0.0
+        self._soon = min(now + max(_SHORT_S, _TIMES_WHILE_WAITED * self._took_s, rested), self._until)
+
+    def is_over(self, waiting_bytes: int, has_changes: Callable[[], bool]) -> bool:
+        """Return whether enough is read at this position. has_changes: returns whether changes wait for the rows."""
+        now = time.monotonic()
+        if now < self._soon:
+            return False
+        return now >= self._until or waiting_bytes > _MOST_BYTES or has_changes()
+
+    def end(self) -> None:
+        """Note that no more is read at this position."""
+        self._ended = time.monotonic()
+
+    def keep_to_the_rate(self, rows: int, rest: Callable[[], None]) -> None:
+        """Wait after rows that were read. rest: waits as well, now and then."""
+        if self._per_second:
+            self._rate_until = max(self._rate_until, time.monotonic()) + rows / self._per_second
+            while (left := self._rate_until - time.monotonic()) > 0:
+                time.sleep(min(left, _ALIVE_S))
+                rest()
