@@ -320,7 +320,9 @@ class FirstRows:
         def take(rows: bytes, many: int) -> None:
             self._intake.take_rows(table.relation, rows)
             one.last = last_row(rows)
-            self._pace.keep_to_the_rate(many, into.rest)
+            self._pace.take(many)
+            if not reading.key:
+                self._pace.keep_to_the_rate(into.rest)
             one.progress.add(many)
             if into.is_due:
                 self._seal_rows(one, into)

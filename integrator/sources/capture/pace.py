@@ -13,8 +13,9 @@ from collections.abc import Callable
 PLACE_S, _MOST_S, _SHORT_S = 5.0, 50.0, 0.05
 """Rows are read at one position for PLACE_S, up to _MOST_S where a position takes long to have, or, while changes wait,
 for _SHORT_S."""
-_TIMES_THE_PLACE, _TIMES_WHILE_WAITED = 20, 2
-"""For so many times as long as it takes to have a position rows are read at it, the second while changes wait."""
+_TIMES_THE_PLACE, _TIMES_WHILE_WAITED = 20, 1
+"""For so many times as long as it takes to have a position rows are read at it. While changes wait: as it takes until
+the first row comes."""
 _SHARE = 5
 """While changes wait, rows are read for at least one part in so many of the time since they were read before."""
 _MOST_BYTES, _QUIET_BYTES, _BUSY_BYTES = (many * 1024 * 1024 for many in (64, 32, 4))
@@ -30,7 +31,7 @@ class Pace:
         """Begin without a position."""
         self._per_second, self._rate_until = per_second, 0.0
         self._took_s = self._not_before = 0.0
-        self._until = self._soon = 0.0
+        self._began = self._until = self._soon = self._rested_s = 0.0
         self._ended = time.monotonic()
 
     @property
@@ -50,30 +51,37 @@ class Pace:
         """Return whether rows that are left are read on now. is_busy: changes have come since they were read."""
         now = time.monotonic()
         is_free = waiting_bytes <= (_BUSY_BYTES if is_busy else _QUIET_BYTES)
-        return now >= self._not_before and (is_free or now >= self._ended + PLACE_S)
+        return now >= max(self._not_before, self._rate_until) and (is_free or now >= self._ended + PLACE_S)
 
     def begin(self, *, continues: bool) -> None:
         """Begin at a position. continues: rows were read at another one before."""
-        now = time.monotonic()
+        self._began = now = time.monotonic()
         self._until = now + max(PLACE_S, min(_TIMES_THE_PLACE * self._took_s, _MOST_S))
-        rested = (now - self._ended) / _SHARE if continues else 0.0
-        self._soon = min(now + max(_SHORT_S, _TIMES_WHILE_WAITED * self._took_s, rested), self._until)
+        self._rested_s, self._soon = now - self._ended if continues else 0.0, 0.0
 
     def is_over(self, waiting_bytes: int, has_changes: Callable[[], bool]) -> bool:
         """Return whether enough is read at this position. has_changes: returns whether changes wait for the rows."""
         now = time.monotonic()
-        if now < self._soon:
-            return False
-        return now >= self._until or waiting_bytes > _MOST_BYTES or has_changes()
+        if now >= self._until or now < self._rate_until:
+            return True
+        is_soon = self._soon and now >= self._soon
+        return bool(is_soon) and (waiting_bytes > _MOST_BYTES or has_changes())
 
     def end(self) -> None:
         """Note that no more is read at this position."""
         self._ended = time.monotonic()
 
-    def keep_to_the_rate(self, rows: int, rest: Callable[[], None]) -> None:
-        """Wait after rows that were read. rest: waits as well, now and then."""
+    def take(self, rows: int) -> None:
+        """Note rows that were read."""
+        now = time.monotonic()
+        if not self._soon:
+            cost_s = self._took_s + now - self._began
+            self._soon = now + max(_SHORT_S, _TIMES_WHILE_WAITED * cost_s, self._rested_s / _SHARE)
         if self._per_second:
-            self._rate_until = max(self._rate_until, time.monotonic()) + rows / self._per_second
-            while (left := self._rate_until - time.monotonic()) > 0:
-                time.sleep(min(left, _ALIVE_S))
-                rest()
+            self._rate_until = max(self._rate_until, now) + rows / self._per_second
+
+    def keep_to_the_rate(self, rest: Callable[[], None]) -> None:
+        """Wait at a position where too many rows were read: they cannot be continued at another. rest: waits, too."""
+        while (left := self._rate_until - time.monotonic()) > 0:
+            time.sleep(min(left, _ALIVE_S))
+            rest()
