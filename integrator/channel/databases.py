@@ -65,6 +65,11 @@ class DatabaseLocation(SourceLocation):
     snapshot_rows_per_second: Annotated[int, Field(ge=1000), Counted("rows")] | None = Field(
         None, description="So many rows of tables are read in a second at most, for a database that has other work."
     )
+    signal_table: Annotated[str, Field(pattern=r"^[^.]+\..+$")] | None = Field(
+        None,
+        description="A captured table, SCHEMA.TABLE, whose new rows ask for refreshes, as Debezium's signal tables: "
+        "id, type (execute-snapshot), data (JSON: data-collections, additional-conditions, truncate-record).",
+    )
     on_rewrite: Literal["read_again", "warn", "stop"] = Field(
         "warn",
         description="Where the rows of a table become others, and the log has no change of them "

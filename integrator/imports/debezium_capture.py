@@ -66,9 +66,10 @@ def import_capture(config: Config, kind: str, offsets: Path | None, prefix: str,
             "there without them, stop it and give its offsets (--offsets FILE)"
         )
     if table := config.get("signal.data.collection"):
-        draft.report.ignore(
-            f"signal.data.collection: {table}",
-            "nothing is signalled by a table; where it was sent as other tables are, it is sent on",
+        draft.source["signal_table"] = table
+        draft.report.todo(
+            f"the signal table {table} must be one of the `tables`, and is sent as they are; of its signals "
+            "execute-snapshot is followed, and others are errors in the log"
         )
 
 

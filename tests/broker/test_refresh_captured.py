@@ -89,6 +89,29 @@ def test_a_refresh_that_is_asked_for_is_sent_by_the_next_run(database, broker, c
     assert positions == sorted(positions)
 
 
+def test_a_row_of_the_signal_table_asks_for_a_refresh(database, broker, channel, integrate_once, name):
+    """In Debezium's form. Rows that are there at first are none; what is not understood is skipped."""
+    product, _, run = database
+    schema = "public" if product == "postgres" else name
+    channel.write_text(channel.read_text().replace("class: " + product, f"class: {product}, signal_table: {schema}.s"))
+    run("create table t (id int primary key, v varchar(20)); insert into t values (1, 'a'), (2, 'b'), (3, 'c')")
+    run("create table s (id varchar(42) primary key, type varchar(32), data varchar(2048))")
+    data = {
+        "data-collections": [f"{schema}.t"],
+        "type": "incremental",
+        "additional-conditions": [{"data-collection": f"{schema}.t", "filter": "id > 1"}],
+    }
+    run(f"insert into s values ('0', 'execute-snapshot', '{json.dumps(data)}')")
+    integrate_once(channel)
+    run("insert into s values ('1', 'log', null), ('2', 'execute-snapshot', '{}')")
+    run(f"insert into s values ('3', 'execute-snapshot', '{json.dumps(data)}')")
+    run("update t set v = 'B' where id = 2")
+    integrate_once(channel)
+    integrate_once(channel)
+    found = [(row["id"], row["v"]) for row in rows_of(broker, f"{name}.t") if row["op"] == 1]
+    assert found == [(1, "a"), (2, "b"), (3, "c"), (2, "B"), (3, "c")]
+
+
 def test_what_cannot_be_asked_for_is_said(database, channel, integrate_once, refresh):
     run = database[2]
     run("create table t (id int primary key)")

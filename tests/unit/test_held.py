@@ -17,6 +17,7 @@ from integrator.run.state import aside
 from integrator.sources.capture import held
 from integrator.sources.capture.frames import FRAMES, Standing, begin, commit, standing_in
 from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.signals import Signals
 from integrator.sources.capture.source import CaptureFeed
 from integrator.sources.contract import HeldTable
 from integrator.sources.spool import Spool, sealed_in
@@ -50,7 +51,7 @@ def spool(tmp_path):
 
 def intake(spool):
     durable_at = standing_in(spool.path) or Standing()
-    made = Intake(spool.writer("capture"), durable_at, "the server", str)
+    made = Intake(spool.writer("capture"), durable_at, "the server", str, Signals("", spool.path.parent, None))
     made.read = {one.oid.to_bytes(4, "big") for one in (T, U, LEAF)}
     for one in (T, U, LEAF):
         made.take(one.message())

@@ -146,7 +146,7 @@ def test_records_of_the_topic_of_offsets_are_read_the_last_one_holds(run):
 
 
 NOTES = [
-    ({"signal.data.collection": "public.signals"}, "signal.data.collection: public.signals: ignored, because nothing is signalled by a table"),
+    ({"signal.data.collection": "public.signals"}, "the signal table public.signals must be one of the `tables`"),
     ({}, "the rows that tables have are sent again, for it is not given where the connector stopped"),
     ({}, "the connector's slot debezium keeps the server's log: drop it when the connector is gone"),
     ({"snapshot.mode": "custom"}, "snapshot.mode=custom is not there"),

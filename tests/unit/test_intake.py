@@ -9,6 +9,7 @@ from integrator.decode.encodings.pgoutput import frame, message_at
 from integrator.engine.pgoutput import HEADER_BYTES
 from integrator.sources.capture.frames import FRAMES, Standing, begin, commit, standing_in
 from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.signals import Signals
 from integrator.sources.spool import Spool, sealed_in
 from tests.unit.test_held import LEAF, T, U, insert, truncate, update
 
@@ -32,7 +33,7 @@ def messages(seed):
 
 def made(directory, durable):
     spool = Spool(directory, framing=FRAMES)
-    one = Intake(spool.writer("capture"), durable, "the server", str)
+    one = Intake(spool.writer("capture"), durable, "the server", str, Signals("", spool.path.parent, None))
     one.read = {relation.oid.to_bytes(4, "big") for relation in (T, U)}
     return one
 

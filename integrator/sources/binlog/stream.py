@@ -56,7 +56,7 @@ class Captures:
 
     def into(self, spool: Spool) -> SpoolTarget:
         """Return where what is captured is written."""
-        return SpoolTarget(spool, SENDER, self.location.spool_bytes, events.place_text)
+        return SpoolTarget(spool, SENDER, self.location.spool_bytes, events.place_text, self.location.signal_table)
 
 
 class Stream(SpoolingStream):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from integrator.decode.encodings.pgoutput import Relation, message_at
+from integrator.decode.encodings.pgoutput import Relation, message_at, relation_of
 from integrator.engine.arrays import Octets
 from integrator.engine.pgoutput import (
     BEGIN,
@@ -23,6 +23,7 @@ from integrator.engine.pgoutput import (
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture.frames import CHANGES, LEFT, ROWS, Segment, Standing, begin, commit, copied
 from integrator.sources.capture.record import ANEW
+from integrator.sources.capture.signals import Signals
 from integrator.sources.spool import Writer
 
 OWN_PREFIX = "integrator"
@@ -42,16 +43,18 @@ class Intake:
     written; those of others are in rows that are read later, or are none of ours. sealed: when a segment was sealed.
     """
 
-    def __init__(self, writer: Writer, durable: Standing, shown: str, position: Callable[[int], str]) -> None:
+    def __init__(
+        self, writer: Writer, durable: Standing, shown: str, position: Callable[[int], str], signals: Signals
+    ) -> None:
         """Take the writer of the spool, and where it ends. shown: what the server is called.
 
-        position: returns a position as the server writes it.
+        position: returns a position as the server writes it. signals: takes the changes of the table of signals.
         """
         self.lsn, self.changes, self.end, self._begun = durable.lsn, durable.changes, durable.end, durable.begun
         self._comes_again = b""
         self.read: set[bytes] = set()
         self.sealed = time.monotonic()
-        self._writer, self._shown, self._position = writer, shown, position
+        self._writer, self._shown, self._position, self._signals = writer, shown, position, signals
         self._segment = Segment(durable)
         self._skipped = 0
         self._known: set[bytes] = set()
@@ -117,7 +120,9 @@ class Intake:
             oid = message[1:5]
             if oid in self.read:
                 self._segment.add_change(message, oid)
-                if oid not in self._known:
+                if self._signals.are_of(oid):
+                    self._signals.take(message)
+                elif oid not in self._known:
                     self._know_oid(oid)
             else:
                 self._segment.add(LEFT)
@@ -151,6 +156,7 @@ class Intake:
         self._oids = _NO_OIDS
 
     def _know(self, message: bytes) -> None:
+        self._signals.know(message[1:5], relation_of(message))
         if self._segment.know(message):  # a segment has a relation once
             self.seal()
 

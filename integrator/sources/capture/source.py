@@ -31,7 +31,7 @@ from integrator.sources.spooled import Kept, Spooled
 
 _IDLE = frozenset({"debezium", "time_zone", "timestamp_column"})
 """Keys of locations that are for records of others."""
-_OF_CHANGES = frozenset({"publication", "slot", "failover", "server_id", "start_position"})
+_OF_CHANGES = frozenset({"signal_table", "publication", "slot", "failover", "server_id", "start_position"})
 """Keys of locations that are for changes."""
 
 
@@ -220,6 +220,9 @@ def check_location(location: DatabaseLocation, tables: Sequence[Table], report: 
     check_table(location, tables, report)
     for pattern in definitions.without_column(tables, location.text_columns) if tables else ():
         report("text_columns", f"no table that is captured has a column {pattern!r}: mend it, or leave it out")
+    signals = location.signal_table
+    if tables and signals and signals not in {one.full_name for one in tables}:
+        report("signal_table", f"no table that is captured is called {signals}: mend it, or leave it out")
     for key in _IDLE & location.model_fields_set:
         report(key, "does nothing where changes are captured: leave it out")
     for key in set() if location.captures_changes else _OF_CHANGES & location.model_fields_set:

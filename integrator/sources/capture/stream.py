@@ -11,6 +11,7 @@ from integrator.errors import SourceAway
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import Standing, standing_in
 from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.signals import Signals
 from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
 
@@ -32,13 +33,14 @@ class NamedServer(Protocol):
 class SpoolTarget:
     """Where a capture writes: an open spool. sender: its name there. bytes: how many may wait to be sent.
 
-    position: returns a position as the database writes it.
+    position: returns a position as the database writes it. signals: the table that asks for refreshes.
     """
 
     spool: Spool
     sender: str
     bytes: int
     position: Callable[[int], str]
+    signals: str | None = None
 
 
 class SpoolingStream:
@@ -48,7 +50,8 @@ class SpoolingStream:
         """Begin where the spool ends. until_now: it ends when all is there that was committed at its start."""
         durable = standing_in(into.spool.path) or Standing()
         self._capture, self._spool, self._in_snapshot = capture, into.spool, durable.in_snapshot
-        self._intake = Intake(into.spool.writer(into.sender), durable, server.shown, into.position)
+        signals = Signals(into.signals, into.spool.path.parent, capture.log)
+        self._intake = Intake(into.spool.writer(into.sender), durable, server.shown, into.position, signals)
         self._log, self._spool_bytes, self._until_now = capture.log, into.bytes, until_now
         self._rows: FirstRows | None = None
         self.streamed = False

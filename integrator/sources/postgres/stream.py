@@ -63,7 +63,7 @@ class Captures:
 
     def into(self, spool: Spool) -> SpoolTarget:
         """Return where what is captured is written."""
-        return SpoolTarget(spool, self.names.slot, self.location.spool_bytes, lsn_text)
+        return SpoolTarget(spool, self.names.slot, self.location.spool_bytes, lsn_text, self.location.signal_table)
 
 
 class Stream(SpoolingStream):
