@@ -360,10 +360,11 @@ def test_a_compressed_transaction_has_its_events():
 
 def test_what_begins_a_transaction_says_when_it_was_committed():
     packet = bytes.fromhex(GTID)
-    gtid = events.gtid_of(events.event_of(packet, checksums=True))
-    assert gtid.number == 12
-    assert gtid.micros // 1_000_000 == struct.unpack_from("<I", packet, 1)[0]
-    assert gtid.is_standalone is None
+    begun = events.begun_by(events.event_of(packet, checksums=True))
+    assert begun.number == 12
+    assert begun.gtid is None
+    assert begun.micros // 1_000_000 == struct.unpack_from("<I", packet, 1)[0]
+    assert begun.is_standalone is None
     assert [begins_transaction(one) for one in ("BEGIN", "XA START X'01'", "xa commit 'x'", "create table t (k int)")] == [
         True, True, False, False,
     ]  # fmt: skip
