@@ -58,6 +58,11 @@ def stop(replica: MariaDb) -> None:
     replica.sql(_STOP[replica.product])
 
 
+def start(replica: MariaDb) -> None:
+    """Have a replica that was stopped go on."""
+    replica.sql(_STOP[replica.product].replace("stop", "start"))
+
+
 def promote(replica: MariaDb) -> None:
     """Make a server of its own of a replica."""
     stop(replica)

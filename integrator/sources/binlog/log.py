@@ -66,7 +66,7 @@ class Log:
         self.checksums = self.is_same = False
         self.is_between = True
         self._shown, self._spooling, self._intake, self._rows, self._tables = shown, spooling, intake, rows, tables
-        self.history, self._onward = history, rows.record.files
+        self.history = history
         self._ends = self._skips = False
         self._standalone: bool | None = None
         self._begun = self._lsn = self._committed = 0
@@ -85,7 +85,7 @@ class Log:
     @property
     def at(self) -> str:
         """The place, as people read it."""
-        return events.place_text(self.place, self._onward)
+        return events.place_text(self.place, self._rows.record.files)
 
     @property
     def least(self) -> int:
@@ -100,12 +100,13 @@ class Log:
                 handle(event)
         elif kind == events.ROTATE:
             self.file = event.body[8:].decode()
-            self.place = events.place_of(self.file, int.from_bytes(event.body[:8], "little"), self._onward)
+            offset = int.from_bytes(event.body[:8], "little")
+            self.place = events.place_of(self.file, offset, self._rows.record.files)
             return
         elif kind not in events.IGNORED and kind != events.HEARTBEAT and not event.flags & events.IGNORABLE:
             raise self._fault(event, f"it is of kind {kind}, which is not read")
         if kind == events.HEARTBEAT:
-            self.place = max(self.place, events.place_of(self.file, event.end, self._onward))
+            self.place = max(self.place, events.place_of(self.file, event.end, self._rows.record.files))
         elif not event.is_artificial:
             self.place = self._after(event)
             is_query = kind in (events.QUERY, events.QUERY_COMPRESSED)
