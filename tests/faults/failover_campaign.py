@@ -63,7 +63,9 @@ class Standbys:
     def __init__(self, stack: contextlib.ExitStack) -> None:
         self._stack = stack
         found = stack.enter_context(postgres.from_pypi())
-        self.database: Database = AtPostgres(stack.enter_context(postgres.cluster(POSTGRES, found)))
+        server = stack.enter_context(postgres.cluster(POSTGRES, found))
+        stack.callback(server.start)  # which is stopped at the end
+        self.database: Database = AtPostgres(server)
         self._follow()
 
     def _follow(self) -> None:
