@@ -4,6 +4,7 @@ Real servers; neither Kafka nor Spark.
 """
 
 import contextlib
+import threading
 from collections import Counter
 
 import pytest
@@ -104,6 +105,77 @@ def test_i9_a_standby_that_lacks_what_was_captured_is_refused(servers, catch_up,
         catch_up(standby, failover=True)
     assert Counter(keys(tmp_path)) == Counter(range(1, 1001))
     primary.start()
+
+
+@contextlib.contextmanager
+def running_transactions_logged(primary):
+    """A primary where something is always written: it logs now and then which transactions are open."""
+    ending = threading.Event()
+
+    def log():
+        while not ending.wait(0.5):
+            primary.psql("select pg_log_standby_snapshot()")
+
+    logging = threading.Thread(target=log)
+    logging.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        logging.join()
+
+
+def replayed(primary, standby):
+    end = primary.psql("select pg_current_wal_insert_lsn()").strip()  # commits do not wait for the disk here
+    until(lambda: standby.psql(f"select pg_last_wal_replay_lsn() >= '{end}'").strip() == "t")
+
+
+def test_a_standby_is_captured_from_and_goes_on_once_it_is_promoted(servers, catch_up, tmp_path):
+    primary, standby = servers
+    replayed(primary, standby)
+    with pytest.raises(EnvironmentFault, match="tables run at the primary: create publication") as refused:
+        catch_up(standby)
+    primary.psql(str(refused.value).partition("at the primary: ")[2])  # the remedy
+    replayed(primary, standby)
+    with running_transactions_logged(primary):
+        catch_up(standby)
+        primary.psql("insert into t select generate_series(2, 1000)")
+        replayed(primary, standby)
+        catch_up(standby)
+        assert keys(tmp_path) == list(range(1, 1001))
+        primary.psql("create table u(k int primary key); insert into u values (5000)")
+        primary.psql("alter publication integrator_shop add table u")
+        replayed(primary, standby)
+        catch_up(standby)
+    primary.crash()
+    standby.psql("select pg_promote()")
+    standby.psql("insert into t select generate_series(1001, 2000)")
+    catch_up(standby)
+    assert keys(tmp_path) == [*range(1, 1001), 5000, *range(1001, 2001)]
+    primary.start()
+
+
+def test_a_slot_of_a_standby_that_lost_rows_says_why(catch_up, tmp_path):
+    with contextlib.ExitStack() as stack:
+        found = stack.enter_context(postgres.from_pypi())
+        primary = stack.enter_context(postgres.cluster(found=found))
+        primary.psql("create table t(k int primary key); create publication integrator_shop for table t")
+        standby = stack.enter_context(postgres.standby(primary, "hot_standby_feedback = off\n"))
+        with running_transactions_logged(primary):
+            catch_up(standby)
+        primary.psql("create table gone(k int); drop table gone; vacuum full pg_class; vacuum full pg_attribute")
+        replayed(primary, standby)
+        until(lambda: standby.psql("select wal_status from pg_replication_slots").strip() == "lost")
+        with pytest.raises(EnvironmentFault, match="was invalidated: its primary has removed rows of the catalogue"):
+            catch_up(standby)
+
+
+def test_a_slot_that_a_standby_copies_is_not_read_there(servers, catch_up):
+    primary, standby = servers
+    catch_up(primary, failover=True)
+    until(lambda: has_all(primary, standby, catch_up))
+    with pytest.raises(EnvironmentFault, match="its replication slot integrator_shop is a copy of the primary's"):
+        catch_up(standby)
 
 
 def test_a_server_without_such_slots_says_so(catch_up):

@@ -11,6 +11,7 @@ from integrator.engine import binlog
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.binlog import events, rows, server, table_map
 from integrator.sources.binlog.catalogue import wanted
+from integrator.sources.binlog.history import History
 from integrator.sources.binlog.log import Log
 from integrator.sources.binlog.product import product_of
 from integrator.sources.binlog.source import BinlogSource
@@ -24,6 +25,7 @@ from integrator.sources.binlog.statements import (
     is_of_system,
     meaning_of,
 )
+from integrator.sources.capture.record import Record
 
 pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
 
@@ -269,7 +271,7 @@ def test_rows_of_results_are_written_as_copy_does():
 def test_rows_without_their_map_and_events_that_are_not_known_are_refused():
     """A row can be of a table that nobody knows, and an event of a newer server: neither is passed over."""
     tables = type("Tables", (), {"maps": lambda _self, _number: False})()
-    log = Log("h:3306", None, None, None, tables)
+    log = Log("h:3306", None, None, None, tables, History(b"", Record("", "", ""), is_mariadb=False))
     with pytest.raises(EnvironmentFault, match="without the map of their table"):
         log.take(event(23, b"\x1f" + ROW))
     with pytest.raises(EnvironmentFault, match="it is of kind 99, which is not read"):
@@ -360,10 +362,11 @@ def test_a_compressed_transaction_has_its_events():
 
 def test_what_begins_a_transaction_says_when_it_was_committed():
     packet = bytes.fromhex(GTID)
-    gtid = events.gtid_of(events.event_of(packet, checksums=True))
-    assert gtid.number == 12
-    assert gtid.micros // 1_000_000 == struct.unpack_from("<I", packet, 1)[0]
-    assert gtid.is_standalone is None
+    begun = events.begun_by(events.event_of(packet, checksums=True))
+    assert begun.number == 12
+    assert begun.gtid is None
+    assert begun.micros // 1_000_000 == struct.unpack_from("<I", packet, 1)[0]
+    assert begun.is_standalone is None
     assert [begins_transaction(one) for one in ("BEGIN", "XA START X'01'", "xa commit 'x'", "create table t (k int)")] == [
         True, True, False, False,
     ]  # fmt: skip

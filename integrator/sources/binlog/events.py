@@ -3,12 +3,14 @@
 https://mariadb.com/kb/en/2-binlog-event-header/,
 https://dev.mysql.com/doc/dev/mysql-server/latest/namespacemysql_1_1binlog_1_1event.html.
 A place is a file's number, and how many bytes are before it there, as one number that ascends; its lowest bits are 0,
-so that the place before a snapshot's is none of a transaction.
+so that the place before a snapshot's is none of a transaction. Where another server has taken the place of the one that
+was captured, its files are numbered onward: places ascend.
 """
 
 from __future__ import annotations
 
 import struct
+import uuid
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +19,7 @@ import pyarrow as pa
 
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import Charsets
+from integrator.sources.binlog.gtids import Gtid
 from integrator.sources.capture.record import ANEW
 
 HEADER_BYTES, CHECKSUM_BYTES = 19, 4
@@ -41,7 +44,7 @@ COMPRESSED = frozenset((166, 167, 168))
 ARTIFICIAL = 0x20
 _STANDALONE = 1
 """Of a GTID's flags in MariaDB: one statement follows, without an end of its own."""
-_NUMBERS_AT, _SEQUENCE_AT, _COMMITTED_AT, _COMMITTED_BYTES = 17, 34, 42, 7
+_UUID_AT, _NUMBERS_AT, _SEQUENCE_AT, _COMMITTED_AT, _COMMITTED_BYTES = 1, 17, 34, 42, 7
 """In a GTID of MySQL: after flags and UUID its number, then a type and two numbers, the second in the log's order; and
 when it was committed, in microseconds since 1970, whose highest bit is set where more follows."""
 _HEADER = struct.Struct("<IBIIIH")
@@ -56,14 +59,17 @@ FIRST_EVENT = 4
 """Where the first event of a file begins."""
 
 
-def place_of(file: str, at: int) -> int:
-    """Return a place in the log as a number. Raises EnvironmentFault for a file without one."""
+def place_of(file: str, at: int, onward: int = 0) -> int:
+    """Return a place in the log as a number. Raises EnvironmentFault for a file without one.
+
+    onward: how much higher files are numbered here than at the server.
+    """
     number = file.rpartition(".")[2]
     if not number.isdecimal():
         raise EnvironmentFault(f"the log's file {file} has no number at its end")
     if at >> _FILE_SHIFT - _AT_SHIFT:
         raise EnvironmentFault(f"the log's file {file} is larger than 8 GiB, and places beyond that are not followed")
-    return int(number) << _FILE_SHIFT | at << _AT_SHIFT
+    return int(number) + onward << _FILE_SHIFT | at << _AT_SHIFT
 
 
 def place_at(text: str, base: str) -> int:
@@ -84,10 +90,10 @@ def file_and_offset(place: int) -> tuple[int, int]:
     return place >> _FILE_SHIFT, (place & ((1 << _FILE_SHIFT) - 1)) >> _AT_SHIFT
 
 
-def place_text(place: int) -> str:
+def place_text(place: int, onward: int = 0) -> str:
     """Return a place as people read it: the number of the file, and the offset."""
     number, at = file_and_offset(place)
-    return f"{number:06d}:{at}"
+    return f"{number - onward:06d}:{at}"
 
 
 @dataclass(frozen=True)
@@ -121,8 +127,8 @@ def event_of(packet: bytes, *, checksums: bool) -> Event:
 
 
 @dataclass(frozen=True)
-class Gtid:
-    """What begins a transaction. number: its own. micros: when it was committed, since 1970.
+class Begun:
+    """What begins a transaction. number: its own. micros: when it was committed, since 1970. gtid: where it has one.
 
     is_standalone: whether it is one statement, without an end of its own; None where the statement shows that.
     """
@@ -130,18 +136,25 @@ class Gtid:
     number: int
     micros: int
     is_standalone: bool | None = None
+    gtid: Gtid | None = None
 
 
-def gtid_of(event: Event) -> Gtid:
+def begun_by(event: Event) -> Begun:
     """Return what an event of GTIDS has; of one with a tag only its time."""
     body, micros = event.body, event.seconds * 1_000_000
     if event.kind == _GTID_OF_MARIADB:
-        return Gtid(int.from_bytes(body[:4], "little"), micros, bool(body[12] & _STANDALONE))
+        number, domain = struct.unpack_from("<QI", body)
+        own = Gtid(f"{domain}-{event.server}", number, event.seconds)
+        return Begun(number & 0xFFFFFFFF, micros, bool(body[12] & _STANDALONE), own)
     if event.kind == _TAGGED_GTID or len(body) < _COMMITTED_AT + _COMMITTED_BYTES:
-        return Gtid(0, micros)
+        return Begun(0, micros)
+    number = int.from_bytes(body[_NUMBERS_AT : _NUMBERS_AT + 8], "little")
     at = _NUMBERS_AT if event.kind == _GTID else _SEQUENCE_AT
-    committed = int.from_bytes(body[_COMMITTED_AT : _COMMITTED_AT + _COMMITTED_BYTES], "little")
-    return Gtid(int.from_bytes(body[at : at + 4], "little"), committed & ~(1 << 8 * _COMMITTED_BYTES - 1))
+    gtid = Gtid(str(uuid.UUID(bytes=body[_UUID_AT:_NUMBERS_AT])), number) if event.kind == _GTID else None
+    committed = int.from_bytes(body[_COMMITTED_AT : _COMMITTED_AT + _COMMITTED_BYTES], "little") & ~(
+        1 << 8 * _COMMITTED_BYTES - 1
+    )
+    return Begun(int.from_bytes(body[at : at + 4], "little"), committed, gtid=gtid)
 
 
 def unpacked(event: Event) -> Iterator[Event]:

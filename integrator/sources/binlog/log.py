@@ -8,6 +8,7 @@ from typing import Protocol
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog import events
 from integrator.sources.binlog.events import Event
+from integrator.sources.binlog.history import History
 from integrator.sources.binlog.statements import (
     CHANGES,
     begins_transaction,
@@ -19,7 +20,7 @@ from integrator.sources.binlog.statements import (
 )
 from integrator.sources.binlog.tables import Tables
 from integrator.sources.capture.first_rows import FirstRows
-from integrator.sources.capture.frames import LEFT, begin, commit
+from integrator.sources.capture.frames import begin, commit
 from integrator.sources.capture.intake import TRUNCATED, Intake
 from integrator.sources.capture.record import ANEW
 
@@ -31,6 +32,8 @@ _REFUSED = {
     events.INCIDENT: "the server says that its log has lost changes",
     events.PARTIAL: "changes have parts of JSON only: a client has set binlog_row_value_options",
 }
+_OF_SKIPPED = frozenset((*events.GTIDS, events.QUERY, events.QUERY_COMPRESSED, events.FORMAT))
+"""What is read of transactions that are skipped: where they end."""
 _MICROS_TO_2000 = 946_684_800_000_000
 
 
@@ -52,18 +55,21 @@ class Log:
 
     place: up to where it was read. file: that it is in. log_of: that file, and when it was begun; empty where it is not
     known. checksums: whether events have them. is_same: whether it was found to be the log that was captured before.
-    is_between: whether no transaction is open.
+    is_between: whether no transaction is open. history: which transactions were captured.
     """
 
-    def __init__(self, shown: str, spooling: Spooling, intake: Intake, rows: FirstRows, tables: Tables) -> None:
+    def __init__(
+        self, shown: str, spooling: Spooling, intake: Intake, rows: FirstRows, tables: Tables, history: History
+    ) -> None:
         """Take where events go. shown: what the server is called. rows: those that are read before their changes."""
         self.place, self.file, self.log_of = 0, "", ""
         self.checksums = self.is_same = False
         self.is_between = True
         self._shown, self._spooling, self._intake, self._rows, self._tables = shown, spooling, intake, rows, tables
-        self._ends = False
+        self.history = history
+        self._ends = self._skips = False
         self._standalone: bool | None = None
-        self._begun = self._committed = 0
+        self._begun = self._lsn = self._committed = 0
         self._begin_message = b""
         self._handlers: dict[int, Callable[[Event], None]] = {
             **dict.fromkeys(events.ROWS, self._changes),
@@ -79,7 +85,7 @@ class Log:
     @property
     def at(self) -> str:
         """The place, as people read it."""
-        return events.place_text(self.place)
+        return events.place_text(self.place, self._rows.record.files)
 
     @property
     def least(self) -> int:
@@ -90,19 +96,24 @@ class Log:
         """Take an event into the spool, and note the place after it."""
         kind = event.kind
         if handle := self._handlers.get(kind):
-            handle(event)
+            if not self._skips or kind in _OF_SKIPPED:
+                handle(event)
         elif kind == events.ROTATE:
             self.file = event.body[8:].decode()
-            self.place = events.place_of(self.file, int.from_bytes(event.body[:8], "little"))
+            offset = int.from_bytes(event.body[:8], "little")
+            self.place = events.place_of(self.file, offset, self._rows.record.files)
             return
         elif kind not in events.IGNORED and kind != events.HEARTBEAT and not event.flags & events.IGNORABLE:
             raise self._fault(event, f"it is of kind {kind}, which is not read")
         if kind == events.HEARTBEAT:
-            self.place = max(self.place, events.place_of(self.file, event.end))
+            self.place = max(self.place, events.place_of(self.file, event.end, self._rows.record.files))
         elif not event.is_artificial:
             self.place = self._after(event)
             is_query = kind in (events.QUERY, events.QUERY_COMPRESSED)
-            self.is_between |= kind in (events.XID, events.XA_PREPARE) or (is_query and self._ends)
+            is_end = kind in (events.XID, events.XA_PREPARE) or (self._skips and kind == events.PAYLOAD)
+            if is_end or (is_query and self._ends):
+                self.is_between = True
+                self.history.end()
 
     def _unpack(self, event: Event) -> None:
         """Take the events of a transaction that is compressed."""
@@ -144,27 +155,45 @@ class Log:
 
     def _gtid(self, event: Event) -> None:
         """Begin a transaction; rows of tables that it comes after are read before."""
-        self._begin(events.gtid_of(event))
+        begun = events.begun_by(event)
+        try:
+            self._skips = self.history.is_inherited(begun.gtid, self.place)
+        except ValueError:
+            raise self._fault(
+                event,
+                "the server has taken the place of the one that was captured, and a transaction of it has no GTID, so "
+                "that nobody knows whether it was captured",
+            ) from None
+        self._begin(begun)
 
-    def _begin(self, gtid: events.Gtid) -> None:
+    def _begin(self, begun: events.Begun) -> None:
         if (due := self._rows.place) is not None and self.place >= due:
             self._spooling.copy()
-        self._standalone = gtid.is_standalone
+        self._standalone = begun.is_standalone
         self._begun, self.is_between = self.place, False
         self._tables.begin()
-        self._committed = gtid.micros - _MICROS_TO_2000
-        self._begin_message = begin(self._begun, self._committed, gtid.number)
+        self._committed = begun.micros - _MICROS_TO_2000
+        if begun.gtid is not None and begun.gtid.is_same(self.history.open) and self._intake.is_open:
+            self._lsn, self._begin_message = self._intake.lsn, self._intake.begun  # its changes are of that position
+        else:
+            self._lsn, self._begin_message = self._begun, begin(self._begun, self._committed, begun.number)
+        if not self._skips:
+            self.history.begin(begun.gtid)
 
     def _change(self) -> None:
         """Begin the transaction, where this is its first change of ours."""
         if self._begin_message:
+            self._intake.note = self.history.note()
             self._intake.take(self._begin_message)
-            self._begin_message = b""
+            if not self._intake.note:  # else the transaction is there
+                self.history.noted()
+            self._begin_message = self._intake.note = b""
 
     def _commit(self, event: Event) -> None:
         if not self._begin_message:
             self._tables.replayed = None
-            self._intake.take(commit(self._begun, self._after(event), self._committed))
+            self._intake.take(commit(self._lsn, self._after(event), self._committed))
+            self.history.end()
 
     def _map(self, event: Event) -> None:
         if self.is_between:
@@ -179,8 +208,6 @@ class Log:
             raise self._fault(event, "changes come without the map of their table")
         rows = self._tables.rows(number)
         if rows is None:
-            if not self._begin_message:  # once the transaction is ours, for what comes again is counted, too
-                self._intake.take(LEFT)
             return
         self._change()
         take = self._intake.take
@@ -190,12 +217,14 @@ class Log:
 
     def _statement(self, event: Event) -> None:
         if self.is_between:  # where a start_position is after its GTID, as Debezium has it
-            self._begin(events.Gtid(0, event.seconds * 1_000_000))
+            self._begin(events.Begun(0, event.seconds * 1_000_000))
         statement = events.statement_of(event, self._tables.charsets)
         word = first_word(statement.text)
         if self._standalone is None:
             self._standalone = not begins_transaction(statement.text)
         self._ends = self._standalone or ends_transaction(statement.text)
+        if self._skips:
+            return
         if word == "commit":
             self._commit(event)
         elif word == "rollback" and not self._begin_message:
@@ -236,4 +265,7 @@ class Log:
         if meaning.defines:
             if self._tables.others(meaning) or any(map(self._tables.has, meaning.rewritten)):
                 self._spooling.seal()
+                if self._standalone:  # it is followed once, at another server, too
+                    self.history.end()
+                    self._rows.record.gtids = self.history.text
             self._tables.follow(meaning, self._begun, " ".join(statement.text.split())[:80])

@@ -7,6 +7,7 @@ from typing import Any
 
 from integrator.channel.databases import BinlogLocation
 from integrator.errors import EnvironmentFault
+from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Session
 
 OPEN_TRANSACTIONS = "select trx_mysql_thread_id, trx_started from information_schema.innodb_trx"
@@ -115,6 +116,11 @@ def end_of_log(session: Session) -> tuple[str, int]:
     if not rows:
         raise EnvironmentFault(f"{session.server.shown}: the server has no binary log")
     return str(rows[0][0]), int(rows[0][1])
+
+
+def has_gtids(session: Session) -> bool:
+    """Return whether each transaction has a GTID."""
+    return session.product.name == NAMES["mariadb"] or _setting(session, "gtid_mode") == "ON"
 
 
 def identity(session: Session) -> str:

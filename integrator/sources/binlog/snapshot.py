@@ -20,9 +20,10 @@ from integrator.sources.binlog.catalogue import Captured, found
 from integrator.sources.binlog.events import place_in_no_log, place_of, place_text
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import MissingColumn, Server, Session
-from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log
+from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log, identity
 from integrator.sources.capture.points import NotYet
 from integrator.sources.capture.ranges import Part
+from integrator.sources.capture.record import Record
 
 _FRAME_BYTES = 1024 * 1024
 _BEGIN = "start transaction with consistent snapshot"
@@ -140,8 +141,9 @@ class SnapshotPoints:
     wait for transactions, where tables come later.
     """
 
-    def __init__(self, server: Server, location: BinlogLocation, numbers: Mapping[str, int], log: Any) -> None:
-        self._server, self._location, self._numbers, self._log = server, location, numbers, log
+    def __init__(self, server: Server, location: BinlogLocation, record: Record, log: Any) -> None:
+        """Take the record of the capture, which has the server."""
+        self._server, self._location, self._record, self._log = server, location, record, log
         self.until_named = self.waits = False
 
     def first(self) -> Point:
@@ -171,11 +173,12 @@ class SnapshotPoints:
     def _point(self) -> Point:
         session = self._server.session()
         try:
+            self._check_server(session)
             self._check_prepared(session)
             session.run("set session transaction isolation level repeatable read")
             known = session.product.knows_snapshots
-            place = _begun(session) if known else self._begun_locked(session)
-            return Point(place, session, self._location, self._numbers)
+            place = place_of(*(_begun(session) if known else self._begun_locked(session)), self._record.files)
+            return Point(place, session, self._location, self._record.numbers)
         except BaseException:
             session.close()
             raise
@@ -193,22 +196,28 @@ class SnapshotPoints:
             )
             raise NotYet(f"{self._server.shown}: XA transactions are prepared, and not committed: {named}", _XA_S)
 
-    def _begun_locked(self, session: Session) -> int:
+    def _check_server(self, session: Session) -> None:
+        """Raise SourceAway where the address leads to another server than the one whose log is read."""
+        if identity(session) != self._record.system:
+            raise SourceAway(f"{self._server.shown}: the address leads to another server now")
+
+    def _begun_locked(self, session: Session) -> tuple[str, int]:
         """Begin a snapshot while nothing is committed; return its place."""
         with self._server.session() as locking:
+            self._check_server(locking)
             locking.run(f"set session lock_wait_timeout = {_LOCK_S}")
             try:  # which who only reads does not hold up, but transactions that have changed the tables do
                 self._lock_tables(locking)
             except (EnvironmentFault, SourceAway) as error:
                 _lock_all(locking, error)
             session.run(_BEGIN)
-            place = place_of(*end_of_log(locking))
+            place = end_of_log(locking)
             locking.run("unlock tables")
         return place
 
     def _lock_tables(self, locking: Session) -> None:
         """Wait for transactions that have changed our tables, and let no other change them."""
-        if tables := found(locking, self._location, self._numbers).tables:
+        if tables := found(locking, self._location, self._record.numbers).tables:
             locking.run(f"lock tables {', '.join(f'{one.quoted} read' for one in tables)}")
 
     def shown(self, lsn: int) -> str:
@@ -266,10 +275,10 @@ def _lock_all(locking: Session, before: IntegratorError) -> None:
         ) from None
 
 
-def _begun(session: Session) -> int:
+def _begun(session: Session) -> tuple[str, int]:
     """Begin a snapshot; return its place. Raises EnvironmentFault where the server does not say it."""
     session.run(_BEGIN)
     at = {str(name).lower(): value for name, value in session.rows("show status like 'binlog_snapshot_%'")}
     if not at.get("binlog_snapshot_file"):
         raise EnvironmentFault(f"{session.server.shown}: the server does not say where in its log a snapshot is")
-    return place_of(str(at["binlog_snapshot_file"]), int(at["binlog_snapshot_position"]))
+    return str(at["binlog_snapshot_file"]), int(at["binlog_snapshot_position"])

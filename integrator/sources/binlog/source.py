@@ -120,6 +120,7 @@ def _log_after(session: Session, record: Record, spool: Path) -> ServerLog:
     standing, segments = standing_in(spool), sealed_in(spool)
     place = max(record.confirmed, standing.end if standing else 0)
     number, offset = events.file_and_offset(place)
+    number -= record.files
     files = [(int(str(name).rpartition(".")[2]), int(size)) for name, size, *_ in session.rows("show binary logs")]
     after = max(sum(size for file, size in files if file >= number) - offset, 0)
     many, oldest = 0, None
@@ -131,7 +132,7 @@ def _log_after(session: Session, record: Record, spool: Path) -> ServerLog:
     waits_since = segments[-1].stat().st_mtime if segments else time.time()
     return ServerLog(
         status="kept by binlog_expire_logs_seconds",
-        position=events.place_text(place),
+        position=events.place_text(place, record.files),
         kept_bytes=after,
         behind_bytes=after,
         behind_s=max(time.time() - waits_since, 0.0) if after else 0.0,

@@ -5,7 +5,6 @@ https://mariadb.com/kb/en/com_binlog_dump/. The server keeps no place for us: it
 
 from __future__ import annotations
 
-import struct
 import time
 import zlib
 from collections.abc import Sequence
@@ -13,11 +12,13 @@ from dataclasses import dataclass
 
 from integrator.channel.databases import BinlogLocation
 from integrator.errors import EnvironmentFault, SourceAway
-from integrator.sources.binlog import events, settings
+from integrator.sources.binlog import dump, events, failover, settings
 from integrator.sources.binlog.catalogue import Captured
 from integrator.sources.binlog.events import Event
+from integrator.sources.binlog.history import History
 from integrator.sources.binlog.log import Log
 from integrator.sources.binlog.packets import Packets, is_end
+from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.snapshot import ReadPoints, SnapshotPoints
 from integrator.sources.binlog.tables import Tables
@@ -30,7 +31,6 @@ from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
 
 SENDER = "binlog"
-_DUMP = 0x12
 _FATAL = 1236
 """ER_MASTER_FATAL_ERROR_READING_BINLOG."""
 _CONFIRM_S, _WAIT_S, _SILENT_S = 5.0, 0.05, 60.0
@@ -91,7 +91,7 @@ class Stream(SpoolingStream):
             with self._server.session() as session:
                 self._begin(session)
                 if self._until_now:
-                    self._target = events.place_of(*settings.end_of_log(session))
+                    self._target = events.place_of(*settings.end_of_log(session), self._first_rows.record.files)
                 with self._server.session() as dumping:
                     self._capture.failure = None
                     self._receive(self._dumped(dumping))
@@ -114,13 +114,19 @@ class Stream(SpoolingStream):
             raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
         file, _ = settings.end_of_log(session)
         system, base = settings.identity(session), file.rpartition(".")[0]
-        _check_same(session, record, system, base)
         known = Record(system, base, "") if record is None or record.creating else record
-        points = SnapshotPoints(self._server, self._location, known.numbers, self._log)
+        history = History(self._intake.history(), known, is_mariadb=session.product.name == NAMES["mariadb"])
+        if (known.system, known.database) == (system, base):
+            failover.check_log(session, known, history, max(self._intake.end, known.confirmed))
+        else:
+            if known.system == system or history.known is None:
+                _check_same(session, record, system, base)
+            self._continue_at_another(session, known, history, base)
+        points = SnapshotPoints(self._server, self._location, known, self._log)
         points.until_named, points.waits = waits, self._until_now
         rows = self._rows = FirstRows(points, known, self._spool.path, self._intake, self._log, self._location)
         tables = self._of_tables = Tables(session, self._location, rows, self._intake, self._log)
-        self._of_server_log = Log(self._server.shown, self, self._intake, rows, tables)
+        self._of_server_log = Log(self._server.shown, self, self._intake, rows, tables, history)
         if known.creating and (start := self._location.start_position):
             place = events.place_at(start, base)
             if place > events.place_of(*settings.end_of_log(session)):
@@ -136,31 +142,61 @@ class Stream(SpoolingStream):
                 )
             rows.continue_at(place, tables.look())
             self._server_log.place = place
+            self._learn(session)
             return
         if known.creating:
             self._server_log.place = rows.begin_with(tables.look())
+            self._learn(session)
             self.copy()
             return
         self._server_log.place = max(self._intake.end, known.confirmed)
         self._server_log.log_of = known.log
+        self._learn(session)
         if self._intake.is_open:
             tables.replayed = set(known.numbers)
         self._intake.read = {one.to_bytes(4, "big") for one in known.read.values()}
         tables.find(self._server_log.least)
 
+    def _continue_at_another(self, session: Session, record: Record, history: History, base: str) -> None:
+        """Continue at a server that has taken the place of the captured one. Raises as `failover.Successor`."""
+        highest = max(self._intake.lsn, self._intake.end, record.confirmed, record.followed, record.copied_at)
+        successor = failover.Successor(session, history, self._number, lambda: self._capture.ending)
+        before = record.system
+        successor.take(record, base, max(highest, record.inherited_until))
+        record.write(self._spool.path)
+        self._log.warning(
+            "another server has taken the place of the one that was captured: it is continued with",
+            server=record.system,
+            before=before,
+            log=f"{base}.{events.file_and_offset(record.confirmed)[0] - record.files:06d}",
+        )
+
+    def _learn(self, session: Session) -> None:
+        """Have it be known by GTIDs what is before the place, where the server has them; segments begin with it."""
+        log, record = self._server_log, self._first_rows.record
+        if log.history.known is None and settings.has_gtids(session):
+            number, offset = events.file_and_offset(log.place)
+            name = f"{record.database}.{number - record.files:06d}"
+            if (known := failover.executed_at(session, self._number, name, offset)) is not None:
+                log.history.learn(known)
+                record.gtids = log.history.text
+                record.write(self._spool.path)
+        self._intake.history = log.history.kept
+        self._intake.seal()
+
     def _dumped(self, session: Session) -> Packets:
+        if settings.identity(session) != self._first_rows.record.system:
+            raise SourceAway(f"{self._server.shown}: the address leads to another server now")
         number, offset = events.file_and_offset(self._server_log.place)
         if offset >> 32:
             raise EnvironmentFault(
                 f"{self._server.shown}: the log cannot be read from {self._server_log.at}: the protocol has "
                 f"no place beyond 4 GiB of a file; {ANEW}"
             )
-        self._server_log.file = f"{self._first_rows.record.database}.{number:06d}"
-        session.run(session.product.before_dump)
-        [(checksum,)] = session.rows("select @master_binlog_checksum")
-        self._server_log.checksums = checksum != "NONE"
-        payload = struct.pack("<IHI", max(offset, events.FIRST_EVENT), 0, self._number) + self._server_log.file.encode()
-        return session.send(_DUMP, payload)
+        record = self._first_rows.record
+        self._server_log.file = f"{record.database}.{number - record.files:06d}"
+        packets, self._server_log.checksums = dump.begun(session, self._server_log.file, offset, self._number)
+        return packets
 
     def _receive(self, packets: Packets) -> None:
         """Read events until the end is asked for, or all is read that is to be read."""
@@ -226,6 +262,7 @@ class Stream(SpoolingStream):
         is_new = self._server_log.place > record.confirmed or self._server_log.log_of != record.log
         if self._first_rows.place is None and not is_held and is_new:
             record.confirmed, record.log = self._server_log.place, self._server_log.log_of
+            record.gtids = self._server_log.history.text
             record.write(self._spool.path)
 
     def _is_done(self) -> bool:

@@ -17,10 +17,12 @@ from integrator.sources.spool import Framing, sealed_in
 FRAMES = Framing("frames", whole_bytes, None)
 LEFT = b"2"
 """Our own: a change that a snapshot has, and that is not read again."""
+NOTE = b"3"
+"""Our own: before a transaction, what the product notes of it."""
 CHANGES = frozenset((INSERT, UPDATE, DELETE, TRUNCATE, MESSAGE, LEFT[0]))
 """What is counted in a transaction."""
 ROWS = frozenset((INSERT, UPDATE, DELETE))
-_START = struct.Struct(">QQQ")
+_START, _BEGIN_BYTES = struct.Struct(">QQQ"), 21
 _ALIGNED = 7
 """Records of the log begin at multiples of 8, so that the place before a snapshot's is none of a transaction."""
 
@@ -37,6 +39,8 @@ class Standing:
     lsn: of the commit of the last transaction. changes: how many of its changes there are. end: where the last whole
     transaction ends in the log: up to there it may be confirmed. begun: the BEGIN of a transaction whose end is not
     there; else empty. last: the BEGIN of the last transaction, where it is known: by it a log is told from another one.
+    history: what the product keeps, KNOWN|OPEN: texts, with commas between, of what was captured, and of what is then,
+    too, when the transaction that is open has ended. `end_of` follows it.
     """
 
     lsn: int = 0
@@ -44,6 +48,7 @@ class Standing:
     end: int = 0
     begun: bytes = b""
     last: bytes = b""
+    history: bytes = b""
 
     @property
     def is_open(self) -> bool:
@@ -72,12 +77,12 @@ class Standing:
         if kind == START:
             lsn, changes, end = _START.unpack_from(message, 1)
             begun = begun_in(message)
-            return Standing(lsn, changes, end, begun, begun)
+            return Standing(lsn, changes, end, begun, begun, message[1 + _START.size + len(begun) :])
         return self
 
     def message(self) -> bytes:
         """Return the message with which a segment begins."""
-        return bytes([START]) + _START.pack(self.lsn, self.changes, self.end) + self.begun
+        return bytes([START]) + _START.pack(self.lsn, self.changes, self.end) + self.begun + self.history
 
 
 def begin(lsn: int, micros: int, number: int) -> bytes:
@@ -103,15 +108,23 @@ def standing_in(spool: Path) -> Standing | None:
 
 def end_of(segment: Path) -> Standing:
     """Return where the stream stands at the end of a segment."""
-    found = Standing()
+    found, known, noted = Standing(), list[bytes](), b""
     for message in split(segment.read_bytes()):
         found = found.after(message)
-    return found
+        kind = message[0]
+        if kind == NOTE[0] or (kind == START and found.history):
+            more, _, noted = (found.history if kind == START else message[1:]).partition(b"|")
+            known.append(more)
+        elif kind == COMMIT and noted:
+            known.append(noted)
+            noted = b""
+    return replace(found, history=b",".join(filter(None, known)) + b"|" + noted) if known else found
 
 
 def begun_in(start: bytes) -> bytes:
     """Return the BEGIN of the transaction that is open where a segment begins, given its START; else nothing."""
-    return start[1 + _START.size :]
+    at = 1 + _START.size
+    return start[at : at + _BEGIN_BYTES] if start[at : at + 1] == bytes([BEGIN]) else b""
 
 
 class Segment:

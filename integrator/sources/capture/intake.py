@@ -21,7 +21,7 @@ from integrator.engine.pgoutput import (
     pass_changes,
 )
 from integrator.errors import EnvironmentFault
-from integrator.sources.capture.frames import CHANGES, LEFT, ROWS, Segment, Standing, begin, commit, copied
+from integrator.sources.capture.frames import CHANGES, LEFT, NOTE, ROWS, Segment, Standing, begin, commit, copied
 from integrator.sources.capture.record import ANEW
 from integrator.sources.capture.signals import Signals
 from integrator.sources.spool import Writer
@@ -41,6 +41,7 @@ class Intake:
 
     lsn, changes, end: as in `Standing`. read: the oids, as messages have them, of tables whose changes are
     written; those of others are in rows that are read later, or are none of ours. sealed: when a segment was sealed.
+    note: what the product notes of the next transaction. history: returns what it keeps, as in `Standing`.
     """
 
     def __init__(
@@ -51,7 +52,8 @@ class Intake:
         position: returns a position as the server writes it. signals: takes the changes of the table of signals.
         """
         self.lsn, self.changes, self.end, self._begun = durable.lsn, durable.changes, durable.end, durable.begun
-        self._comes_again = b""
+        self._comes_again = self.note = b""
+        self.history: Callable[[], bytes] = lambda: durable.history
         self.read: set[bytes] = set()
         self.sealed = time.monotonic()
         self._writer, self._shown, self._position, self._signals = writer, shown, position, signals
@@ -67,6 +69,11 @@ class Intake:
         as after a disk is put back, and these would be taken for what is durable.
         """
         self._comes_again = last
+
+    @property
+    def begun(self) -> bytes:
+        """The BEGIN of the last transaction, where its end is not there; else nothing."""
+        return self._begun
 
     @property
     def is_open(self) -> bool:
@@ -180,6 +187,9 @@ class Intake:
             )
         else:
             self.lsn, self.changes, self._begun = lsn, 0, message
+            if self.note:
+                self._segment.add(NOTE + self.note)
+                self.note = b""
             self._segment.add(message)
 
     def _commit(self, message: bytes) -> None:
@@ -228,6 +238,6 @@ class Intake:
         if self._segment.size:
             self._writer.write(b"".join(self._segment.pieces))
             self._writer.seal()
-        self._segment.clear(Standing(self.lsn, self.changes, self.end, self._begun))
+        self._segment.clear(Standing(self.lsn, self.changes, self.end, self._begun, history=self.history()))
         self._forget_oids()
         self.sealed = time.monotonic()

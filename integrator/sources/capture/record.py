@@ -34,7 +34,9 @@ class Record:
     be read again. behind: those whose topics have other rows than they, and why. shapes: what tells whether the rows of
     a table became others without a change in the log. unpublished: tables that are wanted, and whose changes PostgreSQL
     does not send, with what must be done. reading: tables of which some rows were read. asked: refreshes that have not
-    ended.
+    ended. gtids: the transactions that were captured up to `confirmed`, where a binary log has such names. files: how
+    much higher files of the log are numbered here than at the server, for positions ascend where it is another one.
+    inherited: the transactions that were captured from the servers before, which its log has before `inherited_until`.
     """
 
     system: str
@@ -57,6 +59,10 @@ class Record:
     unpublished: dict[str, str] = field(default_factory=dict)
     reading: dict[str, Reading] = field(default_factory=dict)
     asked: dict[str, Asked] = field(default_factory=dict)
+    gtids: str = ""
+    files: int = 0
+    inherited: str = ""
+    inherited_until: int = 0
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""

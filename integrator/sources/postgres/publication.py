@@ -8,7 +8,7 @@ from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault, IntegratorError
 from integrator.sources.capture.record import ANEW
 from integrator.sources.postgres.catalogue import Captured
-from integrator.sources.postgres.server import LockedFault, Session, quoted
+from integrator.sources.postgres.server import LockedFault, Session, is_standby, quoted
 from integrator.sources.postgres.slot import Names, version_of
 
 _ROOT_FROM = 130000
@@ -204,7 +204,8 @@ def _run(session: Session, sql: str, names: Names) -> None:
     try:
         session.run(sql)
     except EnvironmentFault as fault:
+        where = " at the primary" if is_standby(session) else ""
         raise EnvironmentFault(
             f"{fault}; the publication {names.publication} must have the channel's tables: have the owner of the "
-            f"tables run: {sql}"
+            f"tables run{where}: {sql}"
         ) from None

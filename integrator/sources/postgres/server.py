@@ -238,6 +238,12 @@ END = "case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_curre
 """Where the log of a server, or of a standby, ends."""
 
 
+def is_standby(session: Session) -> bool:
+    """Return whether a server is a standby, where nothing can be written."""
+    [(found,)] = session.rows("select pg_is_in_recovery()")
+    return bool(found)
+
+
 def _has_no_encoding(connection: Any) -> bool:
     return str(connection.info.parameter_status("server_encoding")) == _NO_ENCODING
 

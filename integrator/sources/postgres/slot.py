@@ -9,12 +9,20 @@ from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.contract import ServerLog
-from integrator.sources.postgres.server import END, Session, lsn_of, lsn_text, quoted
+from integrator.sources.postgres.server import END, Session, is_standby, lsn_of, lsn_text, quoted
 from integrator.tables.postgres_catalogue import literal
 
 PLUGIN = "pgoutput"
-_MESSAGES_FROM, _STATUS_FROM, _LEAST, _FAILOVER_FROM = 140000, 130000, 100000, 170000
-"""The server's versions that send logical messages, show wal_status, have pgoutput, and slots that standbys have."""
+_MESSAGES_FROM, _STATUS_FROM, _LEAST, _FAILOVER_FROM, _STANDBY_FROM = 140000, 130000, 100000, 170000, 160000
+"""The server's versions that send logical messages, show wal_status, have pgoutput, slots that standbys have, and slots
+at standbys."""
+_LOST_BY = {
+    "rows_removed": "its primary has removed rows of the catalogue that the slot needs: set hot_standby_feedback at "
+    "the standby, with a primary_slot_name",
+    "wal_level_insufficient": "the primary had another wal_level than logical",
+    "idle_timeout": "nobody has read from it for idle_replication_slot_timeout",
+}
+"""https://www.postgresql.org/docs/current/view-pg-replication-slots.html, invalidation_reason."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +60,34 @@ def problems(session: Session, names: Names, *, creates: bool) -> Iterator[str]:
         return
     if names.failover and version < _FAILOVER_FROM:
         yield f"failover: PostgreSQL has slots that standbys have, too, from version 17 on ({version}): leave it out"
-    [(level, standby)] = session.rows("select current_setting('wal_level'), pg_is_in_recovery()")
+    [(level,)] = session.rows("select current_setting('wal_level')")
+    standby = is_standby(session)
     if standby:
-        yield "the server is a standby, which is not captured from: give the address of the primary"
+        yield from _problems_of_standby(session, names, version)
     if level != "logical":
         yield (
             f"wal_level is {level}: as a superuser, alter system set wal_level = 'logical', and restart the server "
             "(a managed service has a setting of its own, such as rds.logical_replication)"
         )
-    if creates and not standby:
+    if creates:
         yield from _lacking_slots(session, names)
+
+
+def _problems_of_standby(session: Session, names: Names, version: int) -> Iterator[str]:
+    if version < _STANDBY_FROM:
+        yield f"the server is a standby, which has slots of its own from PostgreSQL 16 on ({version}): give the primary"
+    elif names.failover:
+        yield (
+            "the server is a standby, and failover is for slots of a primary: give the address of the primary, which "
+            "is to lead to a standby once that is promoted; to capture from this standby, leave failover out"
+        )
+    elif session.rows(
+        "select 1 from pg_replication_slots s where slot_name = %s and (to_jsonb(s)->>'synced')::bool", [names.slot]
+    ):
+        yield (
+            f"the server is a standby, and its replication slot {names.slot} is a copy of the primary's, from which is "
+            "read once it is promoted: give the address of the primary, or name another one (slot)"
+        )
 
 
 def lacking(session: Session) -> Iterator[tuple[str, str]]:
@@ -88,7 +114,10 @@ def _lacking_slots(session: Session, names: Names) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Slot:
-    """A replication slot as the server has it. kept_bytes: how much of the log it keeps. failover: as in `Names`."""
+    """A replication slot as the server has it. kept_bytes: how much of the log it keeps. failover: as in `Names`.
+
+    lost_by: why it was invalidated, where the server says that.
+    """
 
     plugin: str
     database: str
@@ -97,6 +126,7 @@ class Slot:
     status: str
     kept_bytes: int
     failover: bool
+    lost_by: str = ""
 
 
 def slot_of(session: Session, name: str) -> Slot | None:
@@ -104,13 +134,15 @@ def slot_of(session: Session, name: str) -> Slot | None:
     status = "coalesce(wal_status, 'lost')" if version_of(session) >= _STATUS_FROM else "'reserved'"
     found = session.rows(
         f"select plugin::text, database::text, active_pid, confirmed_flush_lsn::text, {status}, "  # noqa: S608
-        f"pg_wal_lsn_diff({END}, restart_lsn)::bigint, coalesce((to_jsonb(s)->>'failover')::bool, false) "
+        f"pg_wal_lsn_diff({END}, restart_lsn)::bigint, coalesce((to_jsonb(s)->>'failover')::bool, false), "
+        "coalesce(to_jsonb(s)->>'invalidation_reason', case when (to_jsonb(s)->>'conflicting')::bool "
+        "then 'rows_removed' end, '') "
         "from pg_replication_slots s where slot_name = %s",
         [name],
     )
-    for plugin, database, pid, confirmed, wal_status, kept, failover in found:
+    for plugin, database, pid, confirmed, wal_status, kept, failover, lost_by in found:
         lsn = lsn_of(confirmed or "0/0")
-        return Slot(plugin or "", database or "", pid, lsn, wal_status, int(kept or 0), failover)
+        return Slot(plugin or "", database or "", pid, lsn, wal_status, int(kept or 0), failover, lost_by)
     return None
 
 
@@ -180,9 +212,10 @@ def check_slot(slot: Slot | None, record: Record | None, names: Names, durable_l
             "end that process, or wait until the server has noticed that it is gone (wal_sender_timeout)"
         )
     if slot.status == "lost":
+        why = _LOST_BY.get(slot.lost_by, "the server has removed log that it kept (max_slot_wal_keep_size)")
         raise EnvironmentFault(
-            f"the replication slot {names.slot} was invalidated: the server has removed log that it kept "
-            f"(max_slot_wal_keep_size), and changes after {lsn_text(durable_lsn)} are gone; {ANEW}"
+            f"the replication slot {names.slot} was invalidated: {why}; changes after {lsn_text(durable_lsn)} are "
+            f"gone; {ANEW}"
         )
     if slot.confirmed > durable_lsn and not record.creating:
         raise EnvironmentFault(

@@ -17,7 +17,7 @@ from integrator.sources.capture.points import NotYet
 from integrator.sources.capture.ranges import Part
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.rewrites import with_shapes
-from integrator.sources.postgres.server import END, Server, Session, lsn_of, lsn_text, psycopg2, quoted
+from integrator.sources.postgres.server import END, Server, Session, is_standby, lsn_of, lsn_text, psycopg2, quoted
 from integrator.sources.postgres.slot import Names, version_of
 from integrator.tables.postgres_catalogue import literal
 
@@ -26,6 +26,10 @@ _LATER_S, _MOST_S, _REST = 2.0, 64.0, 5
 """For so long the log waits for open transactions where a table is new, at first; twice as long each time, for others
 begin meanwhile. Between two tries it goes on for so many times as long."""
 _ALIVE_S = 1.0
+_AT_STANDBY = (
+    "a standby waits until its primary has logged which are open, which a primary where nothing is written does not: "
+    "there, select pg_log_standby_snapshot()"
+)
 _KEY = (
     "select a.attname from pg_index i cross join unnest(i.indkey) with ordinality k(number, at) join pg_attribute a on "
     "a.attrelid = i.indrelid and a.attnum = k.number where i.indrelid = %s and i.indisprimary and k.at <= i.{} "
@@ -92,7 +96,9 @@ class SlotPoints:
 
     def first(self) -> Point:
         """Create the slot; return its place. Raises SourceAway, EnvironmentFault."""
-        structlog.get_logger().info("waits for transactions that are open", slot=self._slot)
+        with self._server.session() as session:
+            hint = {"hint": _AT_STANDBY} if is_standby(session) else {}
+        structlog.get_logger().info("waits for transactions that are open", slot=self._slot, **hint)
         return self._create(self._slot, options=" (FAILOVER)" if self._failover else "")
 
     def later(self) -> Point:

@@ -28,7 +28,7 @@ from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.identity import identity, timeline
 from integrator.sources.postgres.publication import published_tables
 from integrator.sources.postgres.replication import Replication
-from integrator.sources.postgres.server import MissingFault, Server, Session, lsn_of, lsn_text, quoted
+from integrator.sources.postgres.server import END, MissingFault, Server, Session, is_standby, lsn_of, lsn_text, quoted
 from integrator.sources.postgres.slot import (
     Names,
     check_continued,
@@ -42,6 +42,7 @@ from integrator.sources.postgres.slot import (
 from integrator.sources.postgres.snapshot import ReadPoints, SlotPoints
 from integrator.sources.postgres.tables import PublishedTables
 from integrator.sources.spool import Spool
+from integrator.tables.postgres_catalogue import literal
 
 _TABLES_S, _CONFIRM_S, _WAIT_S, _SETTLE_S = 10.0, 5.0, 0.05, 10.0
 _LOOKED_AT = frozenset((BEGIN, RELATION))
@@ -174,7 +175,8 @@ class Stream(SpoolingStream):
             rows.note_rewritten(published.rewritten(known))
             rows.look_for(tables)
         if self._until_now:
-            [(now,)] = session.rows("select pg_logical_emit_message(true, %s, '') - '0/0'", [OWN_PREFIX])
+            end = END if is_standby(session) else f"pg_logical_emit_message(true, {literal(OWN_PREFIX)}, '')"
+            [(now,)] = session.rows(f"select ({end}) - '0/0'")
             self._target = int(now)
 
     def _receive(self, replication: Replication, answers: Answers) -> None:

@@ -1,0 +1,56 @@
+"""The log as a server sends it: from a place on, and the transactions that begin there."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from integrator.errors import SourceAway
+from integrator.sources.binlog import events
+from integrator.sources.binlog.gtids import Gtid
+from integrator.sources.binlog.packets import Packets, is_end
+from integrator.sources.binlog.server import Session
+
+_DUMP, _SILENT_S = 0x12, 60.0
+_KIND_AT, _SIZES = 5, struct.Struct("<II")
+"""Of a packet: the kind of its event, and after it and the server's number, how long it is, and where it ends."""
+
+
+def begun(session: Session, file: str, offset: int, number: int) -> tuple[Packets, bool]:
+    """Have a log be sent; return its packets, and whether events have checksums. number: ours among replicas.
+
+    https://mariadb.com/kb/en/com_binlog_dump/. Raises SourceAway, EnvironmentFault.
+    """
+    session.run(session.product.before_dump)
+    [(checksum,)] = session.rows("select @master_binlog_checksum")
+    payload = struct.pack("<IHI", max(offset, events.FIRST_EVENT), 0, number) + file.encode()
+    return session.send(_DUMP, payload), checksum != "NONE"
+
+
+def transactions(session: Session, number: int, file: str, until: int) -> Iterator[Gtid | None]:
+    """Yield the transactions from the beginning of a file up to a place that there is; None: one has no GTID.
+
+    session: nothing else can be asked by it then. Raises as `begun`.
+    """
+    packets, checksums = begun(session, file, events.FIRST_EVENT, number)
+    while True:
+        with session.server.asked():
+            read = packets.read(_SILENT_S)
+            if not read:
+                raise SourceAway(f"{session.server.shown}: the server says nothing for {_SILENT_S:.0f} s")
+        for packet in read:
+            with session.server.asked():
+                if is_end(packet):
+                    raise SourceAway(f"{session.server.shown}: the server has ended the log")
+            kind, (size, end) = packet[_KIND_AT], _SIZES.unpack_from(packet, _KIND_AT + 5)
+            if kind == events.ROTATE:
+                file = events.event_of(packet, checksums=checksums).body[8:].decode()
+                continue
+            if end and events.place_of(file, end - size) >= until:
+                return
+            if kind == events.FORMAT:
+                checksums = events.event_of(packet, checksums=checksums).body[-1] == 1
+            elif kind in events.GTIDS:
+                yield events.begun_by(events.event_of(packet, checksums=checksums)).gtid
+            if end and events.place_of(file, end) >= until:
+                return
