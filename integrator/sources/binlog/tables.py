@@ -30,8 +30,8 @@ _LOOK_S = 60.0
 class Tables:
     """The tables that a location is for. Each has a number, which the record keeps; one that is made anew has another.
 
-    charsets: those of the server. replayed: the tables that had numbers when a transaction was broken off that comes
-    again; changes of others are counted as they were then. None: none comes again.
+    there: what `look` returned last. charsets: those of the server. replayed: the tables that had numbers when a
+    transaction was broken off that comes again; changes of others are counted as they were then. None: none does.
     """
 
     def __init__(self, session: Session, location: BinlogLocation, rows: FirstRows, intake: Intake, log: Any) -> None:
@@ -43,6 +43,7 @@ class Tables:
         self._maps: dict[bytes, Rows | None] = {}
         self._by_number: dict[bytes, Rows | None] = {}
         self._named: dict[str, TableMap] = {}
+        self.there: Sequence[Captured] = ()
         self._reported: set[str] = set()
 
     def are_of(self, database: str) -> bool:
@@ -74,6 +75,7 @@ class Tables:
             record.types |= types
             self._rows.write()
         self._maps.clear()
+        self.there = tables
         return tables
 
     def _leave(self, left_out: Mapping[str, str]) -> None:

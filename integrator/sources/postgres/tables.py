@@ -24,7 +24,8 @@ class PublishedTables:
         self.unpublished: dict[str, str] = {}
         """The tables that the publication lacks, and what must be done."""
         self._found = Found(())
-        self._there: Sequence[Captured] = ()
+        self.there: Sequence[Captured] = ()
+        """What `look` returned last."""
 
     def look(self, record: Record | None) -> Sequence[Captured]:
         """Return the tables that the publication has now. Raises IntegratorError. record: of what was captured."""
@@ -40,8 +41,8 @@ class PublishedTables:
         if record is not None and record.unpublished != self.unpublished:
             record.unpublished = self.unpublished
             record.write(self._spool)
-        self._there = with_shapes(self._session, there, self._names.publication)
-        return self._there
+        self.there = with_shapes(self._session, there, self._names.publication)
+        return self.there
 
     def rewritten(self, record: Record) -> dict[str, str]:
         """Return of which tables that were found the rows became others without a change in the log, and why.
@@ -49,7 +50,7 @@ class PublishedTables:
         The shapes of others are noted. Raises IntegratorError.
         """
         reasons, shapes = dict[str, str](), dict[str, dict[str, Any]]()
-        for one in self._there:
+        for one in self.there:
             before = record.shapes.get(one.name)
             is_read = record.read.get(one.name) == one.relation.oid
             if not is_read or not one.shape or before == one.shape:  # without a shape, it was dropped meanwhile
