@@ -57,11 +57,11 @@ class Resolved:
         found = self.tables.get(name)
         return None if found is None else found.point
 
-    def following(self, here: Point, committed: datetime | None, lacking: Mapping[str, str]) -> Resolved | None:
-        """Return what is to be said after this message; None where it is the same.
+    def following(self, here: Point, committed: datetime | None, lacking: Mapping[str, str]) -> Resolved:
+        """Return what is to be said after this message: no position is before that of this one.
 
         here: up to where all tables are in the topics that lack nothing. lacking: of each table of the channel what it
-        lacks, empty for nothing. None of the positions is before that of this message.
+        lacks, empty for nothing.
         """
         tables = {
             name: TablePoint(self.of_table(name) if why else _later(self.of_table(name), here), why)
@@ -71,9 +71,19 @@ class Resolved:
         if not any(lacking.values()):
             latest = max(filter(None, (self.committed, committed)), default=None)
             made = replace(made, point=_later(self.point, here), committed=latest)
-        says_nothing = not self.tables and not any(one.point for one in tables.values())
-        is_same = (made.point, made.tables) == (self.point, self.tables)
-        return None if says_nothing or is_same else made
+        return made
+
+    def is_after(self, here: Point) -> bool:
+        """Return whether it says more than a place: cycles are sent again by a state that was moved back."""
+        points = (self.point, *(one.point for one in self.tables.values()))
+        return any(point is not None and point.integ_seq > here.integ_seq for point in points)
+
+    def says(self, more_than: Resolved | None) -> bool:
+        """Return whether it says anything, and something else than a message before it."""
+        says_something = self.point is not None or any(one.point for one in self.tables.values())
+        return says_something and (
+            more_than is None or (more_than.point, more_than.tables) != (self.point, self.tables)
+        )
 
     def to_json(self) -> bytes:
         """Return the message as UTF-8."""

@@ -86,6 +86,9 @@ class Job:
         self.plan = registered(self.plan, self.state)
         if not self._left.is_of_another_plan:
             self.keep()
+        if self.plan.resolved is not None:
+            self._resolving = Resolving(self.plan.resolved, self.state, lambda: self.plan, lambda: self._feed)
+            self._resolving.start()
 
     def _open_feed(self) -> None:
         journal = consistency.check(self.state)
@@ -124,9 +127,6 @@ class Job:
         if not once and not begun:
             self._receiving = True
             self._feed.start(self.state.last_slice())
-        if self.plan.resolved is not None and self._resolving is None:
-            self._resolving = Resolving(self.plan.resolved, self.state, lambda: self.plan, lambda: self._feed)
-            self._resolving.start()
         starts = itertools.count(int(begun))
         run_with_restarts(
             lambda: self._again(spark, once=once, after_failure=next(starts) > 0),

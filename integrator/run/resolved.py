@@ -26,7 +26,7 @@ from integrator.run.state import shards
 from integrator.run.state.directory import State
 from integrator.sources.contract import Feed
 
-_POLL_S = 0.1
+_POLL_S, _LAST_TRIES = 0.1, 3
 
 
 class Resolving:
@@ -37,7 +37,7 @@ class Resolving:
         self._asked, self._state, self._plan, self._feed = asked, state, plan, feed
         self._topic: ResolvedTopic | None = None
         self._last = Resolved("", "")
-        self._sent = float("-inf")
+        self._sent, self._is_unsure = float("-inf"), True
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="resolved", daemon=True)
         self._log = structlog.get_logger().bind(channel=plan().channel, topic=asked.topic)
@@ -56,20 +56,24 @@ class Resolving:
         try:
             while not self._ending.wait(min(_POLL_S, self._asked.every / 2)):
                 if time.monotonic() - self._sent >= self._asked.every:
-                    self._try()
-            self._try()
+                    self.is_said()
+            any(self.is_said() for _ in range(_LAST_TRIES))
         except Exception as error:  # noqa: BLE001 - raised by the channel's thread
             self.failure = as_integrator_error(error, "sending resolved messages")
+            self._log.error("resolved messages are not sent", reason=str(self.failure))
         finally:
             self._give_up()
 
-    def _try(self) -> None:
+    def is_said(self) -> bool:
+        """Send what is new; return False where that is to be tried again. Raises EnvironmentFault."""
         try:
             self.look()
         except DeliveryError as error:
             self._log.warning("a resolved message is not sent; it is tried again", reason=str(error))
-            self._sent = time.monotonic()
+            self._sent, self._is_unsure = time.monotonic(), True  # the last message may be there, and not committed
             self._give_up()
+            return False
+        return True
 
     def look(self) -> None:
         """Send what is new. Raises DeliveryError where it is to be tried again, or EnvironmentFault."""
@@ -81,8 +85,9 @@ class Resolving:
         lacking = {one.in_source.name: reached.lacks(one.in_source.at_source) for one in plan.recipe.tables}
         lacking |= dict.fromkeys(plan.aside, "it is set aside")
         committed = datetime.fromtimestamp(reached.committed / 1e6, timezone.utc) if reached.committed else None
-        made = self._last.following(Point(reached.position, reached.integ_seq), committed, lacking)
-        if made is None:
+        here = Point(reached.position, reached.integ_seq)
+        made = self._last.following(here, committed, lacking)
+        if self._last.is_after(here) or not made.says(None if self._is_unsure else self._last):
             return
         if self._asked.per_partition:
             named = [*plan.topics, *(plan.recipe.send.topics or ())]
@@ -91,7 +96,7 @@ class Resolving:
         if len(value := made.to_json()) > plan.recipe.messages.max_bytes - RECORD_OVERHEAD:  # I5
             value = replace(made, tables={}, offsets=None).to_json()
         topic.send(value)
-        self._last, self._sent = made, time.monotonic()
+        self._last, self._sent, self._is_unsure = made, time.monotonic(), False
         if topic.is_spent:
             self._give_up()
 
