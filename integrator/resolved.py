@@ -5,7 +5,7 @@
     with resolved.reader("broker:9092", "shop.resolved", channel="shop") as messages:
         message = messages.wait_for("0/1A2B3C8", tables=["orders"], timeout_s=30)
 
-The docs have what a message says (docs/resolved.md). A channel sends them with `resolved: {topic: shop.resolved}`.
+A channel sends them with `resolved: {topic: shop.resolved}`; docs/howto/resolved.md has what they say.
 """
 
 from __future__ import annotations

@@ -6,13 +6,17 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from confluent_kafka.admin import AdminClient
+
 from integrator.resolved import Resolved, is_at
 from tests.parts import kafka_io
 
 
 def messages(servers: str, topic: str, *, uncommitted: bool = False) -> list[Resolved]:
-    """Return the messages of a topic, in order."""
+    """Return the messages of a topic, in order; none where it is not there yet."""
     how = {"isolation.level": "read_uncommitted"} if uncommitted else {}
+    if topic not in AdminClient({"bootstrap.servers": servers}).list_topics(timeout=30).topics:
+        return []
     return [Resolved.of_json(one.value) for one in kafka_io.read_all(servers, [topic], properties=how)]
 
 
