@@ -3,6 +3,7 @@
 api          the Python interface: channels, and a sink for Spark's streams
 cli          arguments, console, exit codes
 imports      other products' configurations -> channels
+resolved     resolved messages for consumers
 monitor      a process's status page, metrics and health over HTTP
 backlog      what is not synced yet
 catalogue    a database's catalogue -> table definitions

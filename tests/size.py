@@ -30,7 +30,7 @@ LEAVES = {
     ],
     "integrator.encode.envelopes": ["airbyte", "debezium", "opencdc"],
     "integrator.imports": ["airbyte", "debezium", "hvr"],
-    "integrator": ["airbyte", "refresh", "replay", "monitor", "registry", "api"],
+    "integrator": ["airbyte", "refresh", "replay", "monitor", "registry", "api", "resolved"],
 }  # fmt: skip
 """Of each package or shelf the modules that are leaves: what a user can choose. `make leaves` removes each of them."""
 COMMANDS = {

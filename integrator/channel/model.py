@@ -12,6 +12,7 @@ from integrator.channel.base import Counted, Group, LocationName, Model
 from integrator.channel.locations import Location
 from integrator.channel.monitor import Monitor
 from integrator.channel.paths import LocalPath, NewPath, local
+from integrator.channel.resolved import Resolved
 from integrator.channel.tolerance import Errors
 
 
@@ -114,4 +115,7 @@ class Channel(Progress):
     errors: Errors = Field(default=Errors(), description="What becomes of records that cannot be read or sent.")
     restart: Restart = Field(default=Restart(), description="What the daemon does after a failure.")
     latency: Latency = Field(default=Latency(), description="How soon changes are sent.")
+    resolved: Resolved | None = Field(
+        None, description="Messages that say up to where all is in the topics (extension)."
+    )
     monitor: Monitor = Field(default=Monitor(), description="Where the process shows what its channels do.")

@@ -127,13 +127,14 @@ class Course(NamedTuple):
     """Where a stream stands between frames.
 
     lsn: of the last transaction's commit. changes: its changes so far. end: where the last whole one ends. begun: where
-    the BEGIN of the open one is, NOT_OPEN or BEGUN_BEFORE.
+    the BEGIN of the open one is, NOT_OPEN or BEGUN_BEFORE. committed: when the last whole one was, as COMMIT has it.
     """
 
     lsn: int
     changes: int
     end: int
     begun: int
+    committed: int
 
 
 NOT_OPEN, BEGUN_BEFORE = -1, -2
@@ -161,6 +162,7 @@ def pass_changes(data: Octets, at: int, oids: Ints, limit: int, course: Ints) ->
             course[0], course[1], course[3] = lsn, 0, at
         elif kind == COMMIT and size >= _LEAST_COMMIT:
             course[2], course[3] = _number(data, first + 10, 8), NOT_OPEN
+            course[4] = _number(data, first + 18, 8)
         else:
             break
         at = first + size

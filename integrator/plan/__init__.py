@@ -274,7 +274,7 @@ def _recipe(
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
     if len(made) == len(recipes) and not any(table.message_topic for table in recipes):
-        check_creation(scope, [*table_topics, oversized.dead_letters, ends.kafka.Transaction_Topic or ""])
+        check_creation(scope, [*table_topics, *_beside_rows(channel, ends.kafka, oversized.dead_letters)])
     return Recipe(
         read=_read(scope, ends.source, tuple(in_database(scope.of(table)) for table in absent)),
         tables=tuple(dataclasses.replace(one, added=adding.places(one.in_source, came)) for one in recipes),
@@ -290,6 +290,11 @@ def _recipe(
         tolerance=tolerance_of(channel, [*table_topics, oversized.dead_letters], scope.problems),
         transactions=None if ends.kafka.Transaction_Topic is None else TransactionTopic(ends.kafka.Transaction_Topic),
     )
+
+
+def _beside_rows(channel: Channel, kafka: KafkaLocation, dead_letters: str) -> tuple[str, ...]:
+    """Return the topics of messages that are no rows; empty for what the channel does not have."""
+    return dead_letters, kafka.Transaction_Topic or "", channel.resolved.topic if channel.resolved else ""
 
 
 def _read(scope: ChannelScope, source: AnySource, absent: tuple[Table, ...]) -> Read:
@@ -322,6 +327,6 @@ def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:
     yield from notes_of_shared_topics(ends.kafka, tables)
     if not isinstance(location := channel.locations[ends.scope.cap_loc], DatabaseLocation):  # which says whose rows are
         yield from notes_of_partitions(tables, location.group)
-    beside = (recipe.messages.oversized.dead_letters, ends.kafka.Transaction_Topic or "")
+    beside = _beside_rows(channel, ends.kafka, recipe.messages.oversized.dead_letters)
     yield from notes_of_creation(ends.kafka, [*(table.topic for table in tables), *beside])
     yield from notes_of_compaction(ends.kafka, tables)

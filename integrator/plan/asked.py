@@ -25,11 +25,29 @@ def check_source(scope: ChannelScope, source: AnySource, tables: Sequence[TableR
         scope.problems.add(("errors", "tables"), text)
     if isinstance(source, TableSource):
         return
+    _check_resolved(scope, source, tables)
     _check_marks(scope, source, tables)
     if not source.whole_transactions:
         _check_transactions(scope, tables)
     if not source.has_records:
         _check_records(scope, source, tables)
+
+
+def _check_resolved(scope: ChannelScope, source: Source, tables: Sequence[TableRecipe]) -> None:
+    """Report resolved messages of a source without positions, or in a topic of others."""
+    asked, location = scope.channel.resolved, scope.location
+    if asked is None:
+        return
+    if not source.has_positions:
+        text = (
+            "the source has no position up to which all is known to have come; locations of class postgres, mysql and "
+            "mariadb have, while changes are captured (not with snapshot: only): leave it out"
+        )
+        scope.problems.add(("resolved",), text)
+    others = {scope.channel.errors.topic, location.Dead_Letter_Topic, location.Transaction_Topic}
+    if asked.topic in others | {table.topic for table in tables}:
+        text = f"{asked.topic} has other messages too; resolved ones need a topic of their own: write another name"
+        scope.problems.add(("resolved", "topic"), text)
 
 
 def _check_added(scope: ChannelScope) -> None:

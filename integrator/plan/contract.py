@@ -11,6 +11,7 @@ from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.monitor import Monitor
 from integrator.channel.reader import Path_
+from integrator.channel.resolved import Resolved
 from integrator.channel.secret import Secrets
 from integrator.contracts.recipe import Recipe
 from integrator.errors import Problem
@@ -104,7 +105,14 @@ class Plan:
         dead = (self.recipe.messages.oversized.dead_letters, self.recipe.tolerance.topic)
         marks = self.recipe.transactions
         of_tables = (table.topic for table in self.recipe.tables if not table.message_topic)
-        return tuple(sorted({*of_tables, *filter(None, dead), *([] if marks is None else [marks.topic])}))
+        resolved = self.resolved
+        beside = (*dead, marks.topic if marks else "", resolved.topic if resolved else "")
+        return tuple(sorted({*of_tables, *filter(None, beside)}))
+
+    @property
+    def resolved(self) -> Resolved | None:
+        """What is said of how far all is in the topics."""
+        return self.origin.channel.resolved
 
     @property
     def dead_letter_topic(self) -> dict[str, int]:

@@ -146,6 +146,13 @@ class Feed:
         """Return slices that are in no synced cycle, in order, without a listing; None: they must be listed."""
         return None
 
+    def reached(self) -> Reached | None:
+        """Return up to where all that was committed is in synced cycles; None where that is not known, or not yet.
+
+        Called by any thread.
+        """
+        return None
+
     def wait(self, seconds: float) -> None:
         """Wait until there are more slices that wait, or so many seconds are over."""
         time.sleep(seconds)
@@ -169,6 +176,30 @@ class Feed:
         """End what `start` began, and give back what was opened. Called once."""
 
 
+class Reached(Protocol):
+    """Up to where all that a database committed is in synced cycles: plain data.
+
+    position: as the database writes it; each transaction that ends there, or before it, is in them. integ_seq: the
+    same for {hvr_integ_seq}: changes up to it, and no others. committed: when the last transaction was, in microseconds
+    since 1970; 0: that is not known.
+    """
+
+    @property
+    def position(self) -> str:
+        """See the class."""
+
+    @property
+    def integ_seq(self) -> str:
+        """See the class."""
+
+    @property
+    def committed(self) -> int:
+        """See the class."""
+
+    def lacks(self, names: Sequence[str]) -> str:
+        """Return why it does not hold for a table; empty where it does. names: as of `HeldTable`."""
+
+
 NO_TABLES = (
     "",
     "is needed: files with table definitions; databases that are captured, and topics with schemas, have their own",
@@ -180,6 +211,7 @@ class FixedSchemas:
     """What a source does about schemas whose lines have none but the tables' definitions, and are no records."""
 
     has_records = False
+    has_positions = False
     any_database = False
     no_tables = NO_TABLES
 
@@ -222,6 +254,10 @@ class Source(Protocol):
     @property
     def has_records(self) -> bool:
         """Whether lines are records of topics, with keys, headers and times."""
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether its feed says up to where all that was committed is in synced cycles."""
 
     @property
     def any_database(self) -> bool:

@@ -183,6 +183,18 @@ class Spool:
             return sender in self._received or len(self._received) < MOST_SENDERS
 
     @property
+    def last(self) -> int:
+        """The number of the last segment; 0 where there was none."""
+        with self._lock:
+            return self._next - 1
+
+    @property
+    def first_waiting(self) -> int:
+        """The number of the first segment that is not synced; of the next one where all are."""
+        with self._lock:
+            return min(map(number_of, self._waiting), default=self._next)
+
+    @property
     def waiting_bytes(self) -> int:
         """How much is sealed and not synced."""
         with self._lock:

@@ -25,12 +25,13 @@ from integrator.sources.capture.asked import Asked, ask
 from integrator.sources.capture.frames import CHANGES, FRAMES, commit
 from integrator.sources.capture.frames import begin as begin_of
 from integrator.sources.capture.intake import OWN_PREFIX
+from integrator.sources.capture.marks import Mark
 from integrator.sources.capture.ranges import Part
 from integrator.sources.capture.record import Record
 from integrator.sources.capture.stream import SpoolTarget
 from integrator.sources.postgres.slot import Names, Slot
 from integrator.sources.postgres.stream import Stream
-from integrator.sources.spool import SPOOL, Spool, sealed_in
+from integrator.sources.spool import SPOOL, Spool, number_of, sealed_in
 from tests.model.schedule import NO_LOG, Choices, World
 
 _TEXT, _INT = 25, 23
@@ -77,6 +78,8 @@ class Database:
         self.slot: Slot | None = None
         self.connections = 0
         self.is_read_again = keys == FEW_KEYS  # where tables are not read by range
+        self.rewritten = set[str]()
+        self.marks: list[Mark] = []
         self._before: list[Slot | None] = []
         self._changes = 0
         self.shown = "memory"
@@ -100,6 +103,7 @@ class Database:
         """Have all rows become others, or go, as by ALTER TABLE: the log has nothing of it."""
         self._changes += 1
         self.is_read_again = True
+        self.rewritten.add(table.name)
         table.shape = {"file": self._changes}
         table.rows = {key: f"w{self._changes}" for key in table.rows if self._choices.below(2)}
 
@@ -313,17 +317,13 @@ class Published:
 
     def __init__(self, session: _Session, *_: object) -> None:
         """Take a session."""
-        self._server, self._found = session.server, list[Table]()
+        self._server = session.server
+        self.there: list[Table] = []
 
     def look(self, _record: object) -> Sequence[Table]:
         """Return the tables that there are."""
-        self._found = list(self._server.tables)
-        return self._found
-
-    @property
-    def there(self) -> Sequence[Table]:
-        """The tables that there were."""
-        return self._found
+        self.there = list(self._server.tables)
+        return self.there
 
     def rewritten(self, record: Record) -> dict[str, str]:
         """Return the tables whose rows became others since they were read."""
@@ -345,6 +345,7 @@ class Running:
 
     ending: bool = False
     failure: IntegratorError | None = None
+    marks: Any = None
     log: Any = field(default_factory=lambda: NO_LOG)
     cycle: int = -1
     record: None = None
@@ -365,6 +366,7 @@ class Running:
 
         at: Any = SimpleNamespace(server=server, location=location, names=Names("pub", "slot"), into=into)
         capture: Any = self
+        self.marks = SimpleNamespace(add=server.marks.append)
         spool = Spool(directory / SPOOL, framing=FRAMES)
         try:
             Stream(capture, at, spool, until_now=until_now).capture()
@@ -419,6 +421,8 @@ class _Spooled:
     truncated: set[str] = field(default_factory=set)
     _names: dict[int, str] = field(default_factory=dict)
     _images: dict[tuple[int, int], int] = field(default_factory=dict)
+    changed: list[tuple[str, int]] = field(default_factory=list)
+    """Of each change its table, and where its transaction stands."""
     _position: tuple[int, int, int] = (0, 0, 0)
     _last: tuple[int, int, int] = (0, 0, 0)
 
@@ -448,6 +452,7 @@ class _Spooled:
         if self._position <= self._last:
             self.wrong.append(f"positions ascend: {self._position} comes after {self._last}")
         self._last = self._position
+        self.changed.append((self._names[oid], self._position[0]))
         self.seen[value] += not copied
         image, before = int(value[1:].rstrip("-")), self._images.get((oid, key), 0)
         if image < before:
@@ -461,11 +466,18 @@ class _Spooled:
 
 def broken(directory: Path, database: Database) -> list[str]:
     """Return what of I3, I4 and I9 does not hold in the segments of a spool."""
-    found = _Spooled()
+    found, marks, wrong_marks = _Spooled(), sorted(database.marks, key=lambda mark: mark.segment), list[str]()
+    ends = list[tuple[int, int]]()
     for path in sealed_in(directory / SPOOL):
+        while marks and marks[0].segment < number_of(path.name):
+            wrong_marks += lacks(found, database, marks.pop(0))
         for message in split(path.read_bytes()):
             found.read(message)
-    wrong = [*found.wrong, *(["the spool ends in a transaction"] if found.is_open else [])]
+        ends.append((number_of(path.name), len(found.changed)))
+    for mark in marks:
+        wrong_marks += lacks(found, database, mark)
+    wrong_marks += come_later(found.changed, ends, database.marks)
+    wrong = [*wrong_marks[:3], *found.wrong, *(["the spool ends in a transaction"] if found.is_open else [])]
     if found.truncated and not database.is_read_again:
         wrong.append(f"what is durable is not read again: {found.truncated} had rows before a truncate")
     wrong += [f"each change once: {one} is captured {times} times" for one, times in found.seen.items() if times > 1]
@@ -474,6 +486,36 @@ def broken(directory: Path, database: Database) -> list[str]:
             captured = found.tables.get(table.name)
             wrong.append(f"nothing is lost: {table.name} has {table.rows}, and what was captured {captured}")
     return wrong
+
+
+def lacks(found: _Spooled, database: Database, mark: Mark) -> Iterator[str]:
+    """I12: of tables that are read, all that was committed before a mark's place is in the segments up to it."""
+    names = {one.relation.oid: one.name for one in database.tables}
+    last = dict[tuple[int, int], tuple[int, bool]]()
+    for one in database.log:
+        for oid, message in one.changes if one.lsn < mark.place else ():
+            for change in _changes(message) if oid else ():
+                assert change is not None
+                last[oid, change[1]] = int(change[2][1:].rstrip("-")), change[3]
+    for (oid, key), (image, is_there) in last.items():
+        name = names[oid]
+        if name not in mark.names - mark.unread - database.rewritten:
+            continue
+        is_gone = not is_there and key not in found.tables.get(name, {})
+        if not is_gone and found._images.get((oid, key), 0) < image:
+            yield f"resolved: {name} lacks image {image} of row {key} in the segments up to {mark}"
+
+
+def come_later(
+    changed: Sequence[tuple[str, int]], ends: Sequence[tuple[int, int]], marks: Sequence[Mark]
+) -> Iterator[str]:
+    """I12: in later segments nothing is below a mark's place."""
+    for mark in marks:
+        first = max((many for number, many in ends if number <= mark.segment), default=0)
+        for name, lsn in changed[first:]:
+            if name in mark.names - mark.unread and lsn <= mark.place - 2:
+                yield f"resolved: a change of {name} at {lsn} comes after {mark}"
+                break
 
 
 def _changes(message: bytes) -> Iterator[tuple[int, int, str, bool] | None]:

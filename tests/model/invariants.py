@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from integrator.contracts.resolved import Resolved
 from tests.model.kafka import Broker, Entry
-from tests.model.process import ENDED, KEYS, REFRESHED, TOPIC, Scene
+from tests.model.process import ENDED, KEYS, REFRESHED, RESOLVED, ROWS_OF_SLICE, TOPIC, Scene
 
 
 def broken(scene: Scene, broker: Broker, *, exactly_once: bool) -> list[str]:
@@ -16,6 +17,7 @@ def broken(scene: Scene, broker: Broker, *, exactly_once: bool) -> list[str]:
     found = [*nothing_is_lost(scene, rows), *sent_again_alike(rows), *ended_after_rows(broker.commits)]
     if exactly_once:
         found += [*each_once(rows), *one_definition(rows), *generations_ascend(broker.commits)]
+    found += [*resolved_holds(scene, broker, exactly_once=exactly_once)]
     found += [*refreshes_are_whole(scene, broker.commits), *refreshes_are_alone(broker.log)]
     return [*found, *order_of_keys(rows, exactly_once=exactly_once)]
 
@@ -110,6 +112,46 @@ def refreshes_are_alone(log: Sequence[Entry]) -> Iterator[str]:
         if any(log[at].topic == REFRESHED for at in range(places[0], places[-1])):
             yield "refreshes are alone: rows of a refresh are among those of a cycle"
             return
+
+
+def resolved_holds(scene: Scene, broker: Broker, *, exactly_once: bool) -> Iterator[str]:
+    """I12: all rows up to a position are there before it is said; none of them comes later; it never goes back.
+
+    It holds for consumers of what is committed, and for those of all. Where a user has cycles sent again, these are rows
+    of a later generation; at least once on a cluster, rows that were there may come again.
+    """
+    at_commit, at_log = {id(entry): at for at, entry in enumerate(broker.commits)}, list(enumerate(broker.log))
+    firsts = dict[int, tuple[int, int]]()
+    for at, entry in at_log:
+        if entry.topic == TOPIC and entry.state == "committed":
+            at_log_before, at_commit_before = firsts.get(_number(entry), (at, at_commit[id(entry)]))
+            firsts[_number(entry)] = at_log_before, min(at_commit_before, at_commit[id(entry)])
+    last = -1
+    is_alone = all(one._locked for one in scene.processes)
+    for at, entry in at_log:
+        if entry.topic != RESOLVED:
+            continue
+        position = int(Resolved.of_json(entry.value.encode()).point.position)
+        if position < last:
+            yield f"resolved: it goes back from {last} to {position}"
+        last = position
+        commit = at_commit.get(id(entry))
+        for row in range(1, position + 1):
+            in_log, in_commits = firsts.get(row, (1 << 60, 1 << 60))
+            if in_log > at or (commit is not None and in_commits > commit):
+                yield f"resolved: row {row} comes after {position}"
+        own = entry.process.generation or ""
+        again = [one for _, one in at_log[at:] if one.topic == TOPIC and _number(one) <= position]
+        if (exactly_once or is_alone) and any(_generation(one) <= own for one in again):
+            yield f"resolved: rows up to {position} come again"
+
+
+def resolved_to_the_end(scene: Scene, broker: Broker) -> Iterator[str]:
+    """I12: when all is synced, that is said."""
+    said = [Resolved.of_json(one.value.encode()) for one in broker.commits if one.topic == RESOLVED]
+    last = max((int(one.point.position) for one in said), default=0)
+    if last < scene.slices * ROWS_OF_SLICE:
+        yield f"resolved: it comes to {last} of {scene.slices * ROWS_OF_SLICE}"
 
 
 def ended_after_rows(commits: Sequence[Entry]) -> Iterator[str]:

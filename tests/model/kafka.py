@@ -226,7 +226,7 @@ class Client:
             value = ctypes.string_at(int(one["payload"]), int(one["len"])).decode()
             actor = self._kafka.world.now
             assert actor is not None
-            record = actor.record or actor.process.record
+            record = None if topic.endswith(".resolved") else actor.record or actor.process.record
             entry = Entry(topic, key, value, actor.process, record, actor.process.cycle, actor.attempt)
             if not self.tid:
                 # one that came late would be older than what was sent since: nothing fences it (docs: what is left)

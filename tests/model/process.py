@@ -35,6 +35,7 @@ from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice as SliceOfRefresh
 from integrator.run.cycle import cycle
 from integrator.run.gate import EndedError
+from integrator.run.resolved import Resolving
 from integrator.run.restart import Restarts, RetriedCycles
 from integrator.run.runs import _own_errors
 from integrator.run.state import backup, consistency, rewind
@@ -51,6 +52,7 @@ from tests.model.schedule import NO_LOG, Actor, Worker, World
 CHANNEL, TOPIC, KEYS = "ch", "t", 2
 ROWS_OF_SLICE = 1
 _TRIES = Restart(tries=3, first_seconds=0.01, most_seconds=0.01)
+RESOLVED = f"{TOPIC}.resolved"
 ENDED = f"{TOPIC}.ended"
 """The topic of the driver's messages: that all rows of a cycle are there."""
 
@@ -75,6 +77,38 @@ def _messages(topic: str, key: int, text: str) -> Messages:
     return Messages.of([(topic, 1)], keys, values)
 
 
+@dataclasses.dataclass(frozen=True)
+class Reached:
+    """What a feed says of the source: up to which row all is in synced cycles."""
+
+    row: int
+    committed: ClassVar[int] = 0
+
+    @property
+    def position(self) -> str:
+        """The row."""
+        return str(self.row)
+
+    @property
+    def integ_seq(self) -> str:
+        """The row, as texts are ordered."""
+        return f"{self.row:045}"
+
+    def lacks(self, _names: Sequence[str]) -> str:
+        """Return nothing."""
+        return ""
+
+
+def read_resolved(kafka: Any, topic: str) -> list[Any]:
+    """Stand in for reading the last messages of a topic: with those that are not committed, and before one is sent."""
+    kafka.world.step("read the last resolved message")
+    return [
+        SimpleNamespace(partition=0, offset=at, key=one.key, value=one.value.encode())
+        for at, one in enumerate(kafka.broker.log)
+        if one.topic == topic
+    ]
+
+
 class Directory:
     """A state directory, or a copy of one."""
 
@@ -90,6 +124,7 @@ class Directory:
         known(
             self.path, CHANNEL
         )  # two processes that make it at once, on a volume without locks, would be two channels
+        self.state.identity()
 
     def copied(self, path: Path) -> Directory:
         """Return a copy, as it is at this moment."""
@@ -117,6 +152,10 @@ class Scene:
         """Whether nobody is left who would have a suspended channel go on."""
         self.partitions = 0
         """Of the topic that is the source; 0: it is files."""
+        self.resolves = False
+        """Whether processes send resolved messages."""
+        self.reached_by: Callable[[State], int] = lambda state: state.last_slice() * ROWS_OF_SLICE
+        """Up to which row all is in synced cycles."""
         self.lost = 0
         """Of a thousand tasks so many are on an executor that is lost, and run again elsewhere."""
         self.synced: list[Synced] = []
@@ -141,7 +180,9 @@ class Process:
         self._workers = [Worker() for _ in range(3)]
         self._world = scene.world
         scene.processes.append(self)
+        self.generation: str | None = None
         self.actor = self._world.spawn(name, self, Worker(), self._run)
+        self.resolver: Actor | None = None
 
     @property
     def in_transactions(self) -> bool:
@@ -151,7 +192,8 @@ class Process:
     def kill(self, *, tasks_live: bool) -> None:
         """Kill the process. tasks_live: its Python workers go on for as long as they have something to do."""
         mine = [actor for actor in self._world.actors if actor.process is self]
-        self._world.kill([self.actor] if tasks_live else mine)
+        own = [one for one in (self.actor, self.resolver) if one is not None]
+        self._world.kill(own if tasks_live else mine)
 
     def _run(self) -> None:
         state = State(str(self.directory.path))
@@ -171,7 +213,9 @@ class Process:
         consistency.check(state)
         self._world.step("start")
         shards = CycleShards(state.path, self.recipe, (TOPIC,)) if self.in_transactions else None
-        generation = None if shards is None else shards._settings.generation
+        generation = self.generation = None if shards is None else shards._settings.generation
+        if self._scene.resolves:
+            self.resolver = self._world.spawn(f"{self.name}.resolved", self, Worker(), lambda: self._resolve(state))
 
         def synced(done: Cycle) -> None:
             last = done.checkpoint.ordinal
@@ -204,6 +248,27 @@ class Process:
                 raise EnvironmentFault("suspended")
             while state.suspended is not None and not self._scene.never_resumed:
                 self._world.wait("suspended", lambda: self._scene.never_resumed or not suspended.exists())
+
+    def _resolve(self, state: State) -> None:
+        """Send resolved messages beside the cycles, as the thread of `Resolving` does."""
+        table = SimpleNamespace(in_source=SimpleNamespace(name=TOPIC, at_source=(TOPIC,)))
+        recipe = SimpleNamespace(tables=[table], send=self.recipe.send, messages=self.recipe.messages)
+        plan: Any = SimpleNamespace(channel=CHANNEL, recipe=recipe, aside={}, topics=(TOPIC,))
+        asked: Any = SimpleNamespace(topic=RESOLVED, every=0.0, per_partition=False)
+        feed: Any = SimpleNamespace(reached=lambda: Reached(self._scene.reached_by(state)))
+        resolving = Resolving(asked, state, lambda: plan, lambda: feed)
+        resolving._log = NO_LOG
+        try:
+            for _ in range(2 + self._world.choices.below(6)):
+                if not self.actor.lives:
+                    break
+                self._world.sleep(0.05)
+                resolving.is_said()
+            self._world.wait("the end of cycles", lambda: not self.actor.lives)
+            if not self.actor.dead:
+                any(resolving.is_said() for _ in range(3))
+        except IntegratorError as error:
+            self._world.note(f"{self.name}.resolved ends: {type(error).__name__}: {error}"[:200])
 
     def _next(self, state: State) -> int | None:
         """Return the cycle that Spark begins, or begins again; None where nothing more comes."""

@@ -15,10 +15,11 @@ from unittest import mock
 
 from integrator import durable
 from integrator.contracts.recipe import Recipe, Send, TransactionTopic
-from integrator.deliver.kafka import cycle_records, producer, sender_lock, transaction
+from integrator.deliver.kafka import cycle_records, producer, resolved_topic, sender_lock, transaction
 from integrator.errors import BegunOtherwise, Defect, EnvironmentFault, IntegratorError
 from integrator.refresh.ledger import Ledger
 from integrator.run import cycle as run_cycle
+from integrator.run import resolved as run_resolved
 from integrator.run import restart, runs, sub_cycles
 from integrator.run.passes import transactions
 from integrator.run.spark.failures import classify
@@ -53,6 +54,7 @@ class Scenario:
     counts: bool = False
     refreshes: int = 0
     partitions: int = 0
+    resolves: bool = False
 
     def run(self, choices: Choices) -> Outcome:
         """Run one schedule."""
@@ -100,6 +102,15 @@ SCENARIOS: dict[str, Scenario | CaptureScenario] = {
     ),
     "refresh": Scenario(locked=True, lost=0, refreshes=2, starts=3),
     "refresh at least once": Scenario(exactly_once=False, locked=True, lost=0, refreshes=2, starts=3),
+    "resolved": Scenario(resolves=True, copies=2, unanswered=1, starts=3, definitions=2),
+    "resolved, and gone back": Scenario(resolves=True, copies=1, backs=2, imports=1, kills=3, late=1),
+    "resolved in sub-cycles": Scenario(
+        resolves=True, locked=True, copies=1, backs=1, imports=1, lost=0, unanswered=1, starts=3, counts=True
+    ),
+    "resolved at least once": Scenario(
+        resolves=True, exactly_once=False, locked=True, lost=0, unanswered=1, starts=3, kills=3
+    ),
+    "resolved at least once on a cluster": Scenario(resolves=True, exactly_once=False, unanswered=1, lost=300),
     "at least once": Scenario(exactly_once=False, locked=True, lost=0, unanswered=1, starts=3),
     "at least once on a cluster": Scenario(exactly_once=False, unanswered=1, lost=300),
     "capture": CaptureScenario(quiet=False),
@@ -192,6 +203,11 @@ def installed() -> Iterator[None]:
             timeline=lambda *_: 1,
             version_of=lambda _: 180_000,
         )
+        put(
+            resolved_topic,
+            each_read_back=lambda _brokers, topics, *_: process.read_resolved(_WORLDS[-1].kafka, topics[0]),
+        )
+        put(run_resolved, time=clock)
         put(transaction, _PRODUCERS={})
         put(producer, _PRODUCERS={})
         yield
@@ -233,7 +249,7 @@ class _Schedule:
         self._broker = Broker(verifies=choices.below(2) == 0)
         self.kafka = Kafka(self.world, self._broker, self._faults)
         self._scene = Scene(self.world, 2 + choices.below(3))
-        self._scene.partitions = scenario.partitions
+        self._scene.partitions, self._scene.resolves = scenario.partitions, scenario.resolves
         self._scene.lost = choices.one((0, scenario.lost))
         self._sticky = choices.one((950, 700, 0))
         self._happened = {"late"} if self._faults.late or self._faults.unanswered or self._scene.lost else set[str]()
@@ -255,6 +271,8 @@ class _Schedule:
             complete = self._finish()
             broken = invariants.broken(self._scene, self._broker, exactly_once=self._scenario.exactly_once)
             broken += [f"a defect: {actor.name}: {actor.error!r}" for actor in self.world.actors if _is_defect(actor)]
+            if complete and self._scenario.resolves:
+                broken += invariants.resolved_to_the_end(self._scene, self._broker)
             if not complete:
                 broken.append("no directory comes to its end, whatever is advised")
             refused = [_kind(one.ended) for one in self._scene.processes if one.ended is not None]

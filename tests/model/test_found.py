@@ -8,14 +8,19 @@ import pytest
 
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
-from integrator.deliver.kafka import cycle_records, producer, transaction
+from integrator.deliver.kafka import cycle_records, producer, resolved_topic, transaction
 from integrator.deliver.kafka.begun_cycles import BegunCycles
+from integrator.deliver.kafka.resolved_topic import ResolvedTopic
 from integrator.deliver.kafka.sender_lock import Senders, begin_turn
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import BegunOtherwise, DeliveryError, EnvironmentFault
 from integrator.run.state import shards
+from integrator.sources.capture import stream
+from tests.model import process
+from tests.model.explore import explore
 from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
-from tests.model.process import Row
+from tests.model.process import Row, Scene
+from tests.model.scenarios import SCENARIOS, installed
 
 SEND = Send(exactly_once=True, producer={"bootstrap.servers": "memory"})
 FIRST = CycleRecord("g1", 7, 0, "files", "one definition", 2, 0, "t", 2)
@@ -202,3 +207,59 @@ def test_generations_ascend_though_the_clock_is_set_back(tmp_path):
     found = shards.read(tmp_path)
     assert found is not None
     assert found.generation > future > first.generation
+
+
+def _broken_by(name, schedules):
+    with installed():
+        found = explore(SCENARIOS[name], range(schedules), most_broken=1)
+    return [reason for _, outcome in found.broken for reason in outcome.broken]
+
+
+def test_i12_a_resolved_message_before_its_cycle_is_synced_is_found(monkeypatch):
+    def of_scene(self, world, slices, made=Scene.__init__):
+        made(self, world, slices)
+        self.reached_by = lambda _: self.visible
+
+    monkeypatch.setattr(Scene, "__init__", of_scene)
+    assert any("comes after" in reason for reason in _broken_by("resolved", 60))
+
+
+def test_i12_a_process_that_does_not_look_at_what_was_said_is_found(monkeypatch):
+    """A state that was moved back says less than was said."""
+    monkeypatch.setattr(ResolvedTopic, "_read", lambda _: None)
+    assert any("goes back" in reason for reason in _broken_by("resolved, and gone back", 300))
+
+
+@pytest.mark.parametrize("transactional_id", ["ch-resolved", None])
+def test_i12_a_process_that_another_one_took_over_from_says_nothing_more(kafka, monkeypatch, transactional_id):
+    """Without transactions nothing fences it."""
+    there = lambda *_: process.read_resolved(SimpleNamespace(world=kafka, broker=kafka.broker), "t.resolved")  # noqa: E731
+    monkeypatch.setattr(resolved_topic, "each_read_back", there)
+    first = ResolvedTopic(SEND, "t.resolved", "ch", transactional_id)
+    second = ResolvedTopic(SEND, "t.resolved", "ch", transactional_id)
+    second.send(b"2")
+    if transactional_id is None:
+        first.send(b"1")
+    else:
+        _refused(lambda: first.send(b"1"))
+    assert [one.value for one in kafka.broker.log] == (["2", "1"] if transactional_id is None else ["2"])
+    assert ResolvedTopic(SEND, "t.resolved", "ch", transactional_id).last == kafka.broker.log[-1].value.encode()
+
+
+def test_i12_a_mark_of_a_table_whose_rows_are_not_read_is_found(monkeypatch):
+    monkeypatch.setattr(stream, "unread_of", lambda *_: frozenset())
+    assert any("resolved: " in reason for reason in _broken_by("ranges", 200))
+
+
+def test_i12_a_mark_before_all_is_sealed_is_found(monkeypatch):
+    marked = stream.SpoolingStream._note
+
+    def early(self, seen=0):
+        self._intake.end += 16
+        try:
+            marked(self, seen)
+        finally:
+            self._intake.end -= 16
+
+    monkeypatch.setattr(stream.SpoolingStream, "_note", early)
+    assert any("resolved: " in reason for reason in _broken_by("capture", 200))

@@ -34,10 +34,14 @@ class Received:
 
 @dataclass(frozen=True)
 class Begin:
-    """Where in each partition reading begins: at an offset, or at the first message of a time (ms since 1970)."""
+    """Where in each partition reading begins: at an offset, or at the first message of a time (ms since 1970).
+
+    last: so many records before the end, or at the offset, where that is later; 0: at the offset.
+    """
 
     offset: int = 0
     time: int | None = None
+    last: int = 0
 
 
 def read_back(
@@ -115,7 +119,7 @@ def _bounds(consumer: Consumer, partition: TopicPartition, begin: Begin) -> tupl
                 raise
             time.sleep(0.1)
         else:
-            return max(low, begin.offset), high
+            return max(low, begin.offset, high - begin.last if begin.last else 0), high
 
 
 def _received(brokers: str, message: Message) -> Received:

@@ -88,6 +88,11 @@ class Log:
         return events.place_text(self.place, self._rows.record.files)
 
     @property
+    def whole(self) -> int:
+        """Up to where transactions are whole that were read."""
+        return self.place if self.is_between else self._begun
+
+    @property
     def least(self) -> int:
         """Up to where it was read: a snapshot is not to be before it."""
         return self.place if self.is_between else self._begun + 1

@@ -80,6 +80,10 @@ class Stream(SpoolingStream):
         return self._of_server_log
 
     @property
+    def _there(self) -> Sequence[Captured]:
+        return self._of_tables.there if self._of_tables else ()
+
+    @property
     def _tables(self) -> Tables:
         if self._of_tables is None:
             raise RuntimeError("no session")
@@ -252,6 +256,7 @@ class Stream(SpoolingStream):
             return
         if (place := self._first_rows.place) is not None and self._server_log.place >= place:
             self.copy()
+        self._note(self._server_log.whole)
         if now - self._rested > _CONFIRM_S:
             self._rested = now
             self._confirm()

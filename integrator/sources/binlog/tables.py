@@ -30,8 +30,8 @@ _LOOK_S = 60.0
 class Tables:
     """The tables that a location is for. Each has a number, which the record keeps; one that is made anew has another.
 
-    charsets: those of the server. replayed: the tables that had numbers when a transaction was broken off that comes
-    again; changes of others are counted as they were then. None: none comes again.
+    there: what `look` returned last. charsets: those of the server. replayed: the tables that had numbers when a
+    transaction was broken off that comes again; changes of others are counted as they were then. None: none does.
     """
 
     def __init__(self, session: Session, location: BinlogLocation, rows: FirstRows, intake: Intake, log: Any) -> None:
@@ -40,10 +40,11 @@ class Tables:
         self.charsets = Charsets(session)
         self.replayed: set[str] | None = None
         self._looked, self._is_stale = time.monotonic(), False
-        self._there: Sequence[Captured] = ()
+        self.there: Sequence[Captured] = ()
         self._maps: dict[bytes, Rows | None] = {}
         self._by_number: dict[bytes, Rows | None] = {}
         self._named: dict[str, TableMap] = {}
+        self.there: Sequence[Captured] = ()
         self._reported: set[str] = set()
 
     def are_of(self, database: str) -> bool:
@@ -75,7 +76,7 @@ class Tables:
             record.types |= types
             self._rows.write()
         self._maps.clear()
-        self._there = tables
+        self.there = tables
         return tables
 
     def _leave(self, left_out: Mapping[str, str]) -> None:
@@ -120,7 +121,7 @@ class Tables:
 
     def find_next(self, least: int) -> None:
         """Have the rows that are left of the tables that were found be due, as `find` does."""
-        self._rows.look_for(self._there, least)
+        self._rows.look_for(self.there, least)
 
     def begin(self) -> None:
         """Begin a transaction: each of its statements has the maps of its tables."""

@@ -39,7 +39,8 @@ _ALL = 1 << 62
 class Intake:
     """Takes messages from where the spool ends.
 
-    lsn, changes, end: as in `Standing`. read: the oids, as messages have them, of tables whose changes are
+    lsn, changes, end: as in `Standing`. committed: when the last whole transaction that was taken was committed, in
+    microseconds since 2000; 0: none was. read: the oids, as messages have them, of tables whose changes are
     written; those of others are in rows that are read later, or are none of ours. sealed: when a segment was sealed.
     note: what the product notes of the next transaction. history: returns what it keeps, as in `Standing`.
     """
@@ -54,6 +55,7 @@ class Intake:
         self.lsn, self.changes, self.end, self._begun = durable.lsn, durable.changes, durable.end, durable.begun
         self._comes_again = self.note = b""
         self.history: Callable[[], bytes] = lambda: durable.history
+        self.committed = 0
         self.read: set[bytes] = set()
         self.sealed = time.monotonic()
         self._writer, self._shown, self._position, self._signals = writer, shown, position, signals
@@ -102,11 +104,12 @@ class Intake:
         """
         if self._skipped or self._comes_again:
             return at
-        course = np.array(Course(self.lsn, self.changes, self.end, BEGUN_BEFORE if self._begun else NOT_OPEN), np.int64)
+        begun = BEGUN_BEFORE if self._begun else NOT_OPEN
+        course = np.array(Course(self.lsn, self.changes, self.end, begun, self.committed), np.int64)
         stop = pass_changes(frames, at, self._oids, limit, course)
         if stop > at:
             self._segment.add_frames(frames[at:stop].tobytes())
-            self.lsn, self.changes, self.end, begun = course.tolist()
+            self.lsn, self.changes, self.end, begun, self.committed = course.tolist()
             if begun != BEGUN_BEFORE:
                 self._begun = b"" if begun == NOT_OPEN else message_at(frames, begun)
         return stop
@@ -198,6 +201,7 @@ class Intake:
             if whole:
                 return
         self._begun, self.end = b"", int.from_bytes(message[10:18], "big")
+        self.committed = int.from_bytes(message[18:26], "big")
         self._segment.add(message)
 
     def _truncate(self, message: bytes) -> None:
@@ -229,7 +233,7 @@ class Intake:
 
     def end_rows(self, end: int, micros: int = 0) -> None:
         """End the rows of a table. end: up to where the log may be forgotten now."""
-        self.end = max(self.end, end)
+        self.end, self.committed = max(self.end, end), micros or self.committed
         self._begun = b""
         self._segment.add(commit(self.lsn, self.end, micros))
 

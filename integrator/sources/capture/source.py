@@ -21,10 +21,11 @@ from integrator.sources.capture import definitions, held, progress
 from integrator.sources.capture import record as records
 from integrator.sources.capture.asked import Asked, ask, asked
 from integrator.sources.capture.frames import FRAMES, standing_in
+from integrator.sources.capture.marks import ReachedMark
 from integrator.sources.capture.reader import FrameReader, FramesFile
 from integrator.sources.capture.thread import Capture
 from integrator.sources.capture.versions import VersionedSegments
-from integrator.sources.contract import Feed, HeldTable, Opening, Problems, ServerLog
+from integrator.sources.contract import Feed, HeldTable, Opening, Problems, Reached, ServerLog
 from integrator.sources.location import check_table
 from integrator.sources.spool import SPOOL, Segments, Spool, number_of, segments
 from integrator.sources.spooled import Kept, Spooled
@@ -72,6 +73,11 @@ class CaptureFeed(Spooled):
         self.synced(synced)
         self.receiver.catch_up()
 
+    def reached(self) -> Reached | None:
+        """Return up to where all that was committed is in synced cycles."""
+        mark = self.receiver.marks.before(self.spool.first_waiting)  # first: what is synced, is so without tables held
+        return None if mark is None else ReachedMark(mark, frozenset(one.names[0] for one in self._held))
+
     def failure(self) -> IntegratorError | None:
         """Return why nothing is captured, where somebody must act."""
         return self.receiver.failure
@@ -95,6 +101,11 @@ class CapturedSource:
     whole_transactions = True
     has_records = False
     any_database = False
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether changes are captured."""
+        return self.location.captures_changes
 
     @property
     def no_tables(self) -> tuple[str, str]:

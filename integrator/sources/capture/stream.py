@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,6 +11,8 @@ from integrator.errors import SourceAway
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import Standing, standing_in
 from integrator.sources.capture.intake import Intake
+from integrator.sources.capture.marks import Mark, unread_of
+from integrator.sources.capture.points import Captured
 from integrator.sources.capture.signals import Signals
 from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
@@ -53,6 +55,7 @@ class SpoolingStream:
         signals = Signals(into.signals, into.spool.path.parent, capture.log)
         self._intake = Intake(into.spool.writer(into.sender), durable, server.shown, into.position, signals)
         self._log, self._spool_bytes, self._until_now = capture.log, into.bytes, until_now
+        self._shown_at = into.position
         self._rows: FirstRows | None = None
         self.streamed = False
 
@@ -79,6 +82,21 @@ class SpoolingStream:
         """Make what was received durable, and hand it to the cycles."""
         self._intake.seal()
         self.streamed = True
+        self._note()
+
+    def _note(self, seen: int = 0) -> None:
+        """Note up to where all of ours is in segments: nothing is held. seen: up to where the log was read."""
+        if self._rows is not None:
+            place, there = max(seen, self._intake.end), self._there
+            names = frozenset(one.name for one in there)
+            unread = unread_of(there, self._rows.record)
+            mark = Mark(self._spool.last, place, self._shown_at(place), self._intake.committed, names, unread)
+            self._capture.marks.add(mark)
+
+    @property
+    def _there(self) -> Sequence[Captured]:
+        """The tables that were captured when they were looked for last."""
+        raise NotImplementedError
 
     def copy(self) -> None:
         """Write the rows that are due; their changes follow them."""

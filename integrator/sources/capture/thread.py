@@ -9,6 +9,7 @@ from typing import Protocol
 import structlog
 
 from integrator.errors import Defect, IntegratorError, SourceAway
+from integrator.sources.capture.marks import Marks
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.5, 10.0
 
@@ -27,7 +28,8 @@ class Stream(Protocol):
 class Capture:
     """Captures in a thread of its own, until it is closed; it connects again for as long as that takes.
 
-    log: of the channel. failure: why nothing is captured, where somebody must act; a stream takes it back.
+    log: of the channel. failure: why nothing is captured, where somebody must act; a stream takes it back. marks: up to
+    where all is in segments.
     """
 
     def __init__(self, connect: Callable[[Capture, bool], Stream], channel: str, shown: str) -> None:
@@ -36,6 +38,7 @@ class Capture:
         self.log = structlog.get_logger().bind(channel=channel, database=shown)
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
+        self.marks = Marks()
         self.failure: IntegratorError | None = None
 
     def start(self) -> None:

@@ -48,6 +48,7 @@ class Topics:
     defining: frozenset[str] | None = None
     extra: Mapping[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     whole_transactions = False
+    has_positions = False
     has_records = True
     any_database = False
     no_tables = NO_TABLES

@@ -117,6 +117,10 @@ class Stream(SpoolingStream):
         return self._session
 
     @property
+    def _there(self) -> Sequence[Captured]:
+        return self._published.there if self._published else ()
+
+    @property
     def _tables(self) -> PublishedTables:
         if self._published is None:
             raise RuntimeError("no tables")
@@ -297,6 +301,7 @@ class Stream(SpoolingStream):
             return
         if (place := self._first_rows.place) is not None and answers.seen >= place:
             self.copy()
+        self._note(answers.seen)
         if answers.is_asked or now - self._rested > _CONFIRM_S:
             self._rested = now
             self._confirm_idle(answers)

@@ -1,0 +1,129 @@
+"""Resolved messages are sent beside the cycles, by a thread: what is said is of cycles that are marked (I1, I12).
+
+In the transaction of a cycle they could not be: its shards commit one after another, and who has read the message would
+still get rows of the others. After the mark no row at or below it is sent again, neither by us nor by a process that
+takes the channel over, but for what a user sends again: a state that is moved back, or a backup that is imported.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timezone
+
+import structlog
+
+from integrator.channel.resolved import Resolved as Asked
+from integrator.contracts.outgoing import RECORD_OVERHEAD
+from integrator.contracts.resolved import Point, Resolved
+from integrator.deliver.kafka.resolved_topic import ResolvedTopic
+from integrator.errors import DeliveryError, EnvironmentFault, IntegratorError, as_integrator_error
+from integrator.plan import Plan
+from integrator.plan.kafka import is_idempotent
+from integrator.run.state import shards
+from integrator.run.state.directory import State
+from integrator.sources.contract import Feed
+
+_POLL_S, _LAST_TRIES = 0.1, 3
+
+
+class Resolving:
+    """Sends the resolved messages of a channel. failure: why none is sent any more, where somebody must act."""
+
+    def __init__(self, asked: Asked, state: State, plan: Callable[[], Plan], feed: Callable[[], Feed]) -> None:
+        """Take what the channel asks for. plan, feed: return those of now."""
+        self._asked, self._state, self._plan, self._feed = asked, state, plan, feed
+        self._topic: ResolvedTopic | None = None
+        self._last = Resolved("", "")
+        self._sent, self._is_unsure = float("-inf"), True
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="resolved", daemon=True)
+        self._log = structlog.get_logger().bind(channel=plan().channel, topic=asked.topic)
+        self.failure: IntegratorError | None = None
+
+    def start(self) -> None:
+        """Start to send."""
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Send what is to be said at last, and end."""
+        self._ending.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._ending.wait(min(_POLL_S, self._asked.every / 2)):
+                if time.monotonic() - self._sent >= self._asked.every:
+                    self.is_said()
+            any(self.is_said() for _ in range(_LAST_TRIES))
+        except Exception as error:  # noqa: BLE001 - raised by the channel's thread
+            self.failure = as_integrator_error(error, "sending resolved messages")
+            self._log.error("resolved messages are not sent", reason=str(self.failure))
+        finally:
+            self._give_up()
+
+    def is_said(self) -> bool:
+        """Send what is new; return False where that is to be tried again. Raises EnvironmentFault."""
+        try:
+            self.look()
+        except DeliveryError as error:
+            self._log.warning("a resolved message is not sent; it is tried again", reason=str(error))
+            self._sent, self._is_unsure = time.monotonic(), True  # the last message may be there, and not committed
+            self._give_up()
+            return False
+        return True
+
+    def look(self) -> None:
+        """Send what is new. Raises DeliveryError where it is to be tried again, or EnvironmentFault."""
+        reached = self._feed().reached()
+        if reached is None:
+            return
+        plan = self._plan()  # after it: a table that is set aside, or came, is so before a cycle is synced without it
+        topic = self._taken_over(plan)
+        lacking = {one.in_source.name: reached.lacks(one.in_source.at_source) for one in plan.recipe.tables}
+        lacking |= dict.fromkeys(plan.aside, "it is set aside")
+        committed = datetime.fromtimestamp(reached.committed / 1e6, timezone.utc) if reached.committed else None
+        here = Point(reached.position, reached.integ_seq)
+        made = self._last.following(here, committed, lacking)
+        if self._last.is_after(here) or not made.says(None if self._is_unsure else self._last):
+            return
+        if self._asked.per_partition:
+            named = [*plan.topics, *(plan.recipe.send.topics or ())]
+            made = replace(made, offsets=topic.ends(one for one in named if one != self._asked.topic))
+        made = replace(made, sent=datetime.now(timezone.utc))
+        if len(value := made.to_json()) > plan.recipe.messages.max_bytes - RECORD_OVERHEAD:  # I5
+            value = replace(made, tables={}, offsets=None).to_json()
+        topic.send(value)
+        self._last, self._sent, self._is_unsure = made, time.monotonic(), False
+        if topic.is_spent:
+            self._give_up()
+
+    def _taken_over(self, plan: Plan) -> ResolvedTopic:
+        """Return the topic, whose last message is known."""
+        if self._topic is None:
+            send, own = plan.recipe.send, None
+            if is_idempotent(send.producer):
+                own = f"{shards.known(self._state.path, plan.channel).name}-resolved"
+            made = self._topic = ResolvedTopic(send, self._asked.topic, plan.channel, own)
+            nothing = Resolved(plan.channel, self._state.identity())
+            there = nothing if made.last is None else _read(made.last, self._asked.topic)
+            self._last = there if there.epoch == nothing.epoch else nothing
+        return self._topic
+
+    def _give_up(self) -> None:
+        if self._topic is not None:
+            self._topic.close()
+            self._topic = None
+
+
+def _read(text: bytes, topic: str) -> Resolved:
+    """Return the last message of the channel. Raises EnvironmentFault for another program's."""
+    try:
+        return Resolved.of_json(text)
+    except ValueError as error:
+        raise EnvironmentFault(
+            f"the topic {topic} has other messages with the channel's name as their key: {error}; give resolved "
+            "messages a topic of their own"
+        ) from None

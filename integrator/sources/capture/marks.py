@@ -1,0 +1,101 @@
+"""Up to where all that a database committed is in segments, and for which tables that holds (I12)."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from integrator.contracts.sequence import SEQUENCE_WIDTHS
+from integrator.sources.capture.definitions import matches
+from integrator.sources.capture.first_rows import due
+from integrator.sources.capture.points import Captured
+from integrator.sources.capture.record import Record
+
+_MICROS_TO_2000 = 946_684_800_000_000
+_BEFORE_ROWS = 2
+"""Rows that a table has at a place stand at the number before it, and are not below it: see `Standing.is_of_rows`."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What the segments up to one have: each change whose transaction is below a place, of tables that are read.
+
+    segment: the number of that segment. position: the place as the database writes it. committed: when the last whole
+    transaction was committed, in microseconds since 2000; 0: that is not known. names: the tables that are captured.
+    unread: those of them of which not all rows are in the segments.
+    """
+
+    segment: int
+    place: int
+    position: str
+    committed: int
+    names: frozenset[str]
+    unread: frozenset[str]
+
+
+class Marks:
+    """The marks of a capture, in order, until the segments that they are of are synced."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[Mark] = deque()
+        self._last: Mark | None = None
+
+    def add(self, mark: Mark) -> None:
+        """Add a mark; it replaces one of the same segment."""
+        with self._lock:
+            if self._waiting and self._waiting[-1].segment == mark.segment:
+                self._waiting.pop()
+            self._waiting.append(mark)
+
+    def before(self, segment: int) -> Mark | None:
+        """Return the last mark of segments before one; those before that mark are forgotten."""
+        with self._lock:
+            while self._waiting and self._waiting[0].segment < segment:
+                self._last = self._waiting.popleft()
+            return self._last
+
+
+def unread_of(tables: Sequence[Captured], record: Record) -> frozenset[str]:
+    """Return the tables of which not all rows were read, or whose names stand for others since."""
+    read, numbers = record.read, record.numbers
+    others = (one.name for one in tables if numbers.get(one.name, one.relation.oid) != read.get(one.name))
+    return frozenset((*(one.name for one in due(tables, record)), *others))
+
+
+@dataclass(frozen=True)
+class ReachedMark:
+    """A mark all of whose segments are in synced cycles. held: the tables that are set aside, by SCHEMA.TABLE."""
+
+    mark: Mark
+    held: frozenset[str]
+
+    @property
+    def position(self) -> str:
+        """The place as the database writes it."""
+        return self.mark.position
+
+    @property
+    def integ_seq(self) -> str:
+        """What no {hvr_integ_seq} of a change below the place is above."""
+        commit, transaction, row = SEQUENCE_WIDTHS
+        return f"{max(self.mark.place - _BEFORE_ROWS, 0):0{commit}X}|{'F' * transaction}|{'F' * row}"
+
+    @property
+    def committed(self) -> int:
+        """When the last transaction was committed, in microseconds since 1970; 0: that is not known."""
+        return self.mark.committed + _MICROS_TO_2000 if self.mark.committed else 0
+
+    def lacks(self, names: Sequence[str]) -> str:
+        """Return why it does not hold for a table; empty where it does."""
+        own, *partitions = names
+        if own in self.held:
+            return "it is set aside"
+        found = {own} & self.mark.names
+        if partitions:
+            found |= {one for one in self.mark.names if matches(one, partitions)}
+        if not found:
+            return "it is not captured yet"
+        return "its rows are being read" if found & self.mark.unread else ""
