@@ -21,6 +21,7 @@ from integrator.sources.capture import definitions, held, progress
 from integrator.sources.capture import record as records
 from integrator.sources.capture.asked import Asked, ask, asked
 from integrator.sources.capture.frames import FRAMES, standing_in
+from integrator.sources.capture.points import Points
 from integrator.sources.capture.reader import FrameReader, FramesFile
 from integrator.sources.capture.thread import Capture
 from integrator.sources.capture.versions import VersionedSegments
@@ -205,6 +206,21 @@ class CapturedSource:
     def _try(self, table: str, where: str) -> None:
         """Have the database read a condition on the rows of a table. Raises IntegratorError where it refuses that."""
         raise NotImplementedError
+
+    def points(self) -> Points:
+        """Return what makes places at which tables are read beside the capture. Nothing of the capture's is used."""
+        raise NotImplementedError
+
+    def captured(self) -> int:
+        """Return the place in the log up to which all that is ours is durable here. Raises IntegratorError.
+
+        0 before the first start.
+        """
+        raise NotImplementedError
+
+    def has_all(self, place: int) -> bool:
+        """Return whether all that is ours before a place is durable here, while nothing captures. IntegratorError."""
+        return self.captured() >= place
 
     def _log(self) -> ServerLog | None:
         """Return the log; None before the first start. Raises IntegratorError."""

@@ -1,0 +1,96 @@
+"""The command `compare`: tables of a captured database with their topics."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from integrator.cli import output
+from integrator.cli.options import AsJson, ChannelFile, Contexts, Variables, plan_of
+from integrator.errors import shown
+from integrator.names.numbers import counted
+
+if TYPE_CHECKING:
+    from integrator.compare.results import Difference, TableResult
+
+DIFFERENT = 4
+"""The exit code where tables and topics differ."""
+
+
+def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    context: typer.Context,
+    channel: ChannelFile,
+    table: Annotated[list[str] | None, typer.Option(help="Compare these tables only.")] = None,
+    rows_per_second: Annotated[
+        int,
+        typer.Option("--rows-per-second", min=0, help="Read so many rows of tables, at most; 0: any."),
+    ] = 0,
+    as_object: AsJson = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Compare tables of a captured database with their topics, while changes go on; exit code 4: they differ."""
+    from integrator.compare.job import Comparison, Options
+
+    made = plan_of(context, channel, contexts, variables)
+    results = Comparison(made, Options(tuple(table or ()), rows_per_second)).run()
+    if as_object:
+        typer.echo(_as_json(made.channel, results))
+    else:
+        show(results, output.console())
+    if any(one.differs for one in results):
+        raise typer.Exit(DIFFERENT)
+
+
+def _as_json(channel: str, results: list[TableResult]) -> str:
+    found = {
+        "channel": channel,
+        "equal": all(one.is_equal for one in results),
+        "tables": [one.as_json() for one in results],
+    }
+    return json.dumps(found, default=str, ensure_ascii=False)
+
+
+def show(results: list[TableResult], console: Console) -> None:
+    """Print what came of each table, and the first differences."""
+    grid = output.grid("table", "topic", "rows", "equal", "missing", "extra", "different", "unsettled", "position")
+    for one in results:
+        if not one.why:
+            numbers = (one.rows, one.equal, one.missing, one.extra, one.different, one.unsettled)
+            grid.add_row(one.table, one.topic, *(f"{number:,}" for number in numbers), one.position)
+    if grid.row_count:
+        console.print(grid)
+    for one in results:
+        for text in _remarks(one):
+            console.print(f"{one.table}: {text}")
+    for one in results:
+        for difference in one.differences:
+            console.print(f"{one.table}: {_text(difference)}")
+    if all(one.is_equal for one in results):
+        console.print("equal")
+
+
+def _remarks(one: TableResult) -> list[str]:
+    """Return what else is to be known of a table."""
+    found = [f"not comparable: {one.why}"] if one.why else []
+    if one.left_out:
+        found.append(f"not compared, for they are no function of the row: {', '.join(one.left_out)}")
+    found += one.notes
+    if one.unsettled:
+        found.append(f"{counted(one.unsettled, 'key')} changed each time: compare again")
+    if one.incomplete:
+        found.append(f"{counted(one.incomplete, 'message')} without columns that the source has left out")
+    if one.ambiguous:
+        found.append(f"{counted(one.ambiguous, 'key')} with messages in several partitions, which have no order")
+    if one.rejected:
+        found.append(f"{counted(one.rejected, 'row')} that cannot be sent (dead letters)")
+    return found
+
+
+def _text(one: Difference) -> str:
+    key = ", ".join(f"{name}={shown(value)}" for name, value in one.key.items()) or "(a key that is not shown)"
+    columns = [f"{name}: {shown(own)}, and {shown(its)} in the topic" for name, (own, its) in one.columns.items()]
+    return ": ".join([one.kind, key, *(["; ".join(columns)] if columns else [])])

@@ -1,0 +1,72 @@
+"""Up to which place of a database's log topics have all changes: what is captured, and what of that is synced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from integrator.errors import EnvironmentFault, command
+from integrator.run.state.directory import State
+from integrator.sources.capture.source import CapturedSource
+from integrator.sources.journal.journal import Journal
+from integrator.sources.spool import number_of, sealed_in
+
+_POLL_S = 0.1
+_SILENT_S = 120.0
+"""For so long nothing may be captured, and nothing synced, while the channel runs."""
+
+
+@dataclass
+class Standing:
+    """Asks the state of a channel, and its source. shown: returns a place as the database writes it."""
+
+    channel: str
+    source: CapturedSource
+    state: State
+    shown: Callable[[int], str]
+
+    def wait_for(self, place: int) -> None:
+        """Wait until topics have all changes before a place. Raises EnvironmentFault where they will not."""
+        last, since = (-1, -1), time.monotonic()
+        while True:
+            runs = self.state.holder() is not None
+            captured = self.source.captured()
+            has_all = captured >= place or (not runs and self.source.has_all(place))
+            if has_all and self._is_synced():
+                return
+            if not runs:
+                what = "are captured, and not sent" if has_all else f"are in the log after {self.shown(captured)}"
+                raise EnvironmentFault(
+                    f"channel {self.channel} does not run, and changes {what}, up to {self.shown(place)}, where its "
+                    f"tables were read: start it, or have it send what is there: {command()} --channel FILE --once"
+                )
+            now = (captured, self.state.last_slice())
+            if now != last:
+                last, since = now, time.monotonic()
+            if time.monotonic() - since > _SILENT_S:
+                raise EnvironmentFault(
+                    f"channel {self.channel} has neither captured nor sent anything for {_SILENT_S:.0f} s, and topics "
+                    f"have changes up to {self.shown(captured)}; its tables were read at {self.shown(place)}: see "
+                    f"{command()} state --channel FILE --connect"
+                )
+            time.sleep(_POLL_S)
+
+    def _is_synced(self) -> bool:
+        """Return whether all that is in the spool now is in synced cycles."""
+        segments = sealed_in(self.state.spool)
+        if not segments:
+            return True
+        journal = Journal(self.state.journal)
+        synced = self.state.last_slice()
+        return synced >= len(journal) and _last(journal) >= number_of(segments[-1].name)
+
+
+def _last(journal: Journal) -> int:
+    """Return the number of the last segment that a journal has; 0 where it has none."""
+    count = len(journal)
+    if not count or journal.compacted == count:
+        return 0
+    [(_, entry)] = journal.between(count - 1, count)
+    return number_of(Path(entry.path).name)
