@@ -14,6 +14,7 @@ from integrator.errors import shown
 from integrator.names.numbers import counted
 
 if TYPE_CHECKING:
+    from integrator.compare.job import Comparison
     from integrator.compare.results import Difference, TableResult
 
 DIFFERENT = 4
@@ -28,6 +29,10 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
         int,
         typer.Option("--rows-per-second", min=0, help="Read so many rows of tables, at most; 0: any."),
     ] = 0,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Show which rows would be sent again, and ask; with --yes they are.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --repair: they are sent, and nobody is asked.")] = False,
     as_object: AsJson = False,
     contexts: Contexts = None,
     variables: Variables = None,
@@ -35,14 +40,36 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """Compare tables of a captured database with their topics, while changes go on; exit code 4: they differ."""
     from integrator.compare.job import Comparison, Options
 
+    if yes and not repair:
+        raise typer.BadParameter("--yes goes with --repair")
     made = plan_of(context, channel, contexts, variables)
-    results = Comparison(made, Options(tuple(table or ()), rows_per_second)).run()
+    comparison = Comparison(made, Options(tuple(table or ()), rows_per_second))
+    results = comparison.run()
     if as_object:
         typer.echo(_as_json(made.channel, results))
     else:
         show(results, output.console())
+    if repair:
+        _repair(comparison, yes=yes, console=Console(stderr=True) if as_object else output.console())
     if any(one.differs for one in results):
         raise typer.Exit(DIFFERENT)
+
+
+def _repair(comparison: Comparison, *, yes: bool, console: Console) -> None:
+    """Show what a repair does, and ask for it where that is wanted."""
+    found = comparison.repairs()
+    for one in found:
+        text = f"{counted(one.again, 'row')} sent again, {counted(one.deleted, 'key')} deleted"
+        more = f"; {counted(one.left, 'difference')} left, whose keys cannot be had" if one.left else ""
+        console.print(f"{one.table}: repair: {text}{more}", highlight=False, markup=False)
+    if not any(one.requests for one in found):
+        return
+    if not yes and not (console.is_terminal and typer.confirm("Send them?")):
+        console.print("nothing is sent: with --repair --yes it is")
+        return
+    for one in found:
+        one.ask(comparison.source)
+    console.print("asked for; the channel sends them beside its changes, when it runs: compare again then")
 
 
 def _as_json(channel: str, results: list[TableResult]) -> str:

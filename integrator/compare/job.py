@@ -14,6 +14,7 @@ from integrator.compare import rounds
 from integrator.compare.at_table import AsMessages, Places, TableRows, Taken, Wanted
 from integrator.compare.at_topic import NotComparable, Offsets, Topics
 from integrator.compare.messages import Documents
+from integrator.compare.repair import Repair, repairs
 from integrator.compare.results import TableResult
 from integrator.compare.rounds import Found, Round, first_look
 from integrator.compare.sides import Sides
@@ -26,6 +27,7 @@ from integrator.plan import Plan
 from integrator.run.state import aside
 from integrator.run.state.directory import State
 from integrator.sources.capture import record as records
+from integrator.sources.capture.points import Captured
 from integrator.sources.capture.source import CapturedSource
 
 _ROUNDS = 5
@@ -66,10 +68,13 @@ class Comparison:
         self.standing = Standing(plan.channel, self.source, self.state, self.points.shown)
         self.noted: list[Offsets] = []
         self.found: list[Found] = []
+        self.there: dict[str, Captured] = {}
+        """The tables with differences, as the database has them, by their names there."""
 
     def run(self) -> list[TableResult]:
         """Compare the tables; return what came of each. Raises IntegratorError."""
         began = time.monotonic()
+        self.standing.wait_for_refreshes([*self.names.values()])
         tables, why = compared(self.plan.recipe, [*self.names])
         with ExitStack() as held:
             directory = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="compare-")))
@@ -101,6 +106,10 @@ class Comparison:
         refused = [TableResult(name, self._topic(name), reason) for name, reason in why.items()]
         order = [*self.names]
         return sorted([*(one.result for one in self.found), *refused], key=lambda one: order.index(one.table))
+
+    def repairs(self) -> list[Repair]:
+        """Return the repairs of what was found to differ."""
+        return list(repairs(self.found, self.names, self.there))
 
     def _topic(self, table: str) -> str:
         return self.plan.recipe.by_name[table].topic
@@ -169,10 +178,12 @@ class Comparison:
             reached = rows.places.next()
             try:
                 there = {one.name: one for one in reached.point.tables({self.names[one.result.table] for one in open_})}
+                self.there |= there
                 again = Round(topics, rows, reached, there)
                 for found in open_:
                     at_source = self.names[found.result.table]
-                    rounds.with_texts(found, topics, again.key_of(at_source), ends)
+                    found.key = again.key_of(at_source)
+                    rounds.with_texts(found, topics, found.key, ends)
                     again.read(found, at_source)
             finally:
                 reached.point.close()

@@ -149,7 +149,7 @@ class Told:
 
         def of_row(row: Row) -> Iterable[Said]:
             code = codes.get(row.get(op)) if op else None
-            if code == TRUNCATE or (key and row.get(key[0]) is None and all(row.get(name) is None for name in key)):
+            if code == TRUNCATE or (code is None and key and all(row.get(name, "") is None for name in key)):
                 return ((CLEARED, row),)
             if code in (DELETE, BEFORE_KEY_UPDATE) or (soft_delete and row.get(soft_delete)):
                 return ((GONE, row),)

@@ -45,6 +45,8 @@ class Found:
     sides: Sides
     result: TableResult
     candidates: dict[bytes, Candidate] = field(default_factory=dict)
+    key: Sequence[str] = ()
+    """The columns of the table's key at the database."""
     repairs: list[tuple[Kind, tuple[str, ...]]] = field(default_factory=list)
     """Of differences that are settled: the values of their keys at the database."""
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from integrator.errors import EnvironmentFault, command
 from integrator.run.state.directory import State
+from integrator.sources.capture import record as records
+from integrator.sources.capture.asked import asked
 from integrator.sources.capture.source import CapturedSource
 from integrator.sources.journal.journal import Journal
 from integrator.sources.spool import number_of, sealed_in
@@ -52,6 +56,29 @@ class Standing:
                     f"{command()} state --channel FILE --connect"
                 )
             time.sleep(_POLL_S)
+
+    def wait_for_refreshes(self, tables: Sequence[str]) -> None:
+        """Wait until refreshes of tables, by their names at the database, are done that were asked for.
+
+        Raises EnvironmentFault where the channel does not run.
+        """
+        reported = False
+        while names := self._refreshed() & set(tables):
+            if self.state.holder() is None:
+                raise EnvironmentFault(
+                    f"channel {self.channel} does not run, and refreshes of {', '.join(sorted(names))} are asked for: "
+                    f"start it, or have it send them: {command()} --channel FILE --once"
+                )
+            if not reported:
+                reported = True
+                structlog.get_logger().info("waits for refreshes that were asked for", tables=sorted(names))
+            time.sleep(_POLL_S)
+
+    def _refreshed(self) -> set[str]:
+        """Return the tables of which refreshes are asked for, and not done."""
+        waiting = {name for _, name, _ in asked(self.state.path)}  # first: what is taken is in the record then
+        record = records.read(self.state.spool)
+        return waiting | (record.asked.keys() if record else set())
 
     def _is_synced(self) -> bool:
         """Return whether all that is in the spool now is in synced cycles."""

@@ -73,7 +73,14 @@ def produce(broker, topic, *messages):
     assert producer.flush(30) == 0
 
 
-def test_planted_differences_are_found_and_no_others(database, broker, channel, integrate_once, compare, name):
+def refused(capfd, channel):
+    """What a comparison says that cannot be made."""
+    capfd.readouterr()
+    assert command("compare", "--channel", channel) == 5
+    return capfd.readouterr().err
+
+
+def test_planted_differences_are_found_and_repaired(database, broker, channel, integrate_once, compare, name, capfd):
     product, _, run = database
     run(
         "create table t (id int primary key, v varchar(20), d decimal(12,2)); create table u (a int, b varchar(9), primary key (a, b))"
@@ -117,3 +124,12 @@ def test_planted_differences_are_found_and_no_others(database, broker, channel, 
     assert differences["different"]["columns"] == {"v": ["v101", "other"]}
     assert differences["extra"]["key"] == {"id": 9001}
     assert differences["missing"]["key"] == {"id": 103}
+
+    unlogged(product, run, "update u set b = 'unlogged' where a = 2") if product != "postgres" else None
+    assert found["differences"] == compare("--table", "t", "--repair", code=4)["t"]["differences"], "a dry run"
+    both = compare("--repair", "--yes", code=4)
+    assert (both["u"]["extra"], both["u"]["missing"]) == ((0, 0) if product == "postgres" else (1, 1)), both
+    assert "refreshes of" in refused(capfd, channel)
+    integrate_once(channel)
+    found = compare()
+    assert (found["t"]["rows"], found["t"]["equal"], found["u"]["equal"]) == (490, 490, 3), found

@@ -207,6 +207,12 @@ class CapturedSource:
         """Have the database read a condition on the rows of a table. Raises IntegratorError where it refuses that."""
         raise NotImplementedError
 
+    def repair(self, table: str, refresh: Asked) -> None:
+        """Ask for rows of a table, by its schema and name. Raises OSError."""
+        if self.state is None:
+            raise RuntimeError("a source without a state has no spool")
+        ask(self.state, table, refresh)
+
     def points(self) -> Points:
         """Return what makes places at which tables are read beside the capture. Nothing of the capture's is used."""
         raise NotImplementedError
