@@ -22,7 +22,9 @@ from integrator.schema import Column, Integer, Table
 
 pytestmark = pytest.mark.fast
 
-RECIPE = TableRecipe(Table(None, "t", "t", (Column("id", Integer(64), False),), ("id",)), "topic", "TimeKey", ("id",), ("id",), ())
+RECIPE = TableRecipe(
+    Table(None, "t", "t", (Column("id", Integer(64), False),), ("id",)), "topic", "TimeKey", ("id",), ("id",), ()
+)
 CODES = tuple((code, code) for code in range(6))
 JSON = MessageFormat("JSON", Options(json_mode="ROW_FRAGMENTS"))
 
