@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,12 +13,13 @@ from rich.console import Console
 
 from integrator.cli import output
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Variables, plan_of
-from integrator.errors import shown
+from integrator.errors import IntegratorError, shown
 from integrator.names.numbers import counted
 
 if TYPE_CHECKING:
-    from integrator.compare.job import Comparison
+    from integrator.compare.job import Comparison, Options
     from integrator.compare.results import Difference, TableResult
+    from integrator.plan import Plan
 
 DIFFERENT = 4
 """The exit code where tables and topics differ."""
@@ -32,6 +36,16 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
     repair: Annotated[
         bool, typer.Option("--repair", help="Show which rows would be sent again, and ask; with --yes they are.")
     ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go round the tables, one after another, and keep when each was proved.")
+    ] = False,
+    pause: Annotated[float, typer.Option(min=0.0, help="With --follow: seconds between two tables.")] = 60.0,
+    from_topics: Annotated[
+        list[str] | None, typer.Option("--from-topics", help="Compare this topic, and no table; may be repeated.")
+    ] = None,
+    to_topics: Annotated[
+        list[str] | None, typer.Option("--to-topics", help="With --from-topics: the topic that it is compared with.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="With --repair: they are sent, and nobody is asked.")] = False,
     as_object: AsJson = False,
     contexts: Contexts = None,
@@ -42,17 +56,71 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     if yes and not repair:
         raise typer.BadParameter("--yes goes with --repair")
-    made = plan_of(context, channel, contexts, variables)
-    comparison = Comparison(made, Options(tuple(table or ()), rows_per_second))
-    results = comparison.run()
+    if len(from_topics or ()) != len(to_topics or ()):
+        raise typer.BadParameter("--from-topics and --to-topics go with each other, as many of one as of the other")
+    if follow + repair + bool(from_topics) > 1:
+        raise typer.BadParameter("--follow, --repair and --from-topics exclude each other")
+
+    def planned() -> Plan:
+        return plan_of(context, channel, contexts, variables)
+
+    options = Options(tuple(table or ()), rows_per_second)
+    if follow:
+        _follow(planned, options, pause, as_object=as_object)
+        return
+    made = planned()
+    comparison = None if from_topics else Comparison(made, options)
+    results = comparison.run() if comparison else _pairs(made, from_topics or (), to_topics or ())
     if as_object:
         typer.echo(_as_json(made.channel, results))
     else:
         show(results, output.console())
-    if repair:
+    if repair and comparison:
         _repair(comparison, yes=yes, console=Console(stderr=True) if as_object else output.console())
     if any(one.differs for one in results):
         raise typer.Exit(DIFFERENT)
+
+
+def _pairs(made: Plan, from_topics: Sequence[str], to_topics: Sequence[str]) -> list[TableResult]:
+    """Compare topics with topics, whose brokers are those of the channel."""
+    from integrator.compare.at_topic import Topics
+    from integrator.compare.pairs import TopicPair
+    from integrator.librdkafka.properties import client_properties
+
+    topics = Topics(client_properties(made.recipe.send.producer))
+    try:
+        registry = made.registry.access if made.registry else None
+        return [TopicPair(topics, pair, registry).run() for pair in zip(from_topics, to_topics, strict=True)]
+    finally:
+        topics.close()
+
+
+def _follow(planned: Callable[[], Plan], options: Options, pause: float, *, as_object: bool) -> None:
+    """Go round the tables until SIGINT or SIGTERM; a line each."""
+    from integrator.compare.follow import follow
+
+    def failed(name: str, error: IntegratorError) -> None:
+        typer.echo(f"{name}: not compared: {error}", err=True)
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
+    with contextlib.suppress(KeyboardInterrupt):
+        for result, kept in follow(planned, options, pause, failed):
+            if as_object:
+                typer.echo(json.dumps({"table": result.table, **kept}, default=str))
+                continue
+            said = "equal" if result.is_equal else (result.why and f"not comparable: {result.why}") or _numbers(result)
+            proved = f"; proved last {kept['proved']} at {kept['proved_position']}" if "proved" in kept else ""
+            typer.echo(f"{kept['compared']} {result.table}: {said}; {counted(result.rows, 'row')}{proved}")
+            for difference in result.differences:
+                typer.echo(f"{result.table}: {_text(difference)}")
+
+
+def _numbers(one: TableResult) -> str:
+    names = ("missing", "extra", "different", "unsettled", "ambiguous")
+    return ", ".join(f"{name} {getattr(one, name):,}" for name in names if getattr(one, name))
 
 
 def _repair(comparison: Comparison, *, yes: bool, console: Console) -> None:

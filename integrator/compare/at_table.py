@@ -104,14 +104,14 @@ class _OverError(Exception):
 
 @dataclass
 class Places:
-    """Takes places of the log. captured: returns the place up to which all is captured.
+    """Takes places of the log. begun: returns the place before which all is that is captured.
 
     note: is called before a place is taken, with its number: it notes the ends of topics. All that is captured
     afterwards, and so all that topics have before these ends, must be before the place.
     """
 
     points: Points
-    captured: Callable[[], int]
+    begun: Callable[[], int]
     note: Callable[[int], None]
     count: int = 0
 
@@ -122,7 +122,7 @@ class Places:
         self.count += 1
         while True:
             self.note(number)
-            captured, began = self.captured(), time.monotonic()
+            least, began = self.begun(), time.monotonic()
             try:
                 point = self.points.later()
             except NotYet as reason:
@@ -133,7 +133,7 @@ class Places:
                     ) from None
                 time.sleep(min(reason.again_s, 1.0))
                 continue
-            if point.lsn >= captured:
+            if point.lsn >= least:
                 return Reached(point, number, time.monotonic() - began)
             point.close()
             if time.monotonic() > deadline:

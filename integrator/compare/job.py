@@ -91,7 +91,7 @@ class Comparison:
                 self.noted[number:] = [topics.ends(counts)]
 
             rows = TableRows(
-                Places(self.points, self.source.captured, note),
+                Places(self.points, self.source.begun, note),
                 AsMessages(self.plan, directory),
                 self.options.per_second or self.source.location.snapshot_rows_per_second or 0,
             )

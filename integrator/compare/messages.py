@@ -20,7 +20,7 @@ from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, TRUNCATE
 from integrator.contracts.registry_access import RegistryAccess
 from integrator.contracts.written_schema import WrittenSchema
-from integrator.decode.encodings.encoded import Encoding, Records, Shape, lines_of
+from integrator.decode.encodings.encoded import Encoding, Records, Shape, Unframed, lines_of
 from integrator.errors import ConfigurationError, DataError
 
 Row: TypeAlias = Mapping[str, Any]
@@ -40,11 +40,13 @@ _DECODER = json.JSONDecoder(parse_float=Decimal)  # numbers keep all of their di
 class Documents:
     """Makes JSON of the values of messages.
 
-    layout: how they are laid out. registry: by which schemas are found; None where the format has none.
+    layout: how they are laid out. registry: by which schemas are found; None where the format has none. unframed: how
+    values are encoded that have no schema's id, where the format is one of a registry.
     """
 
     layout: MessageFormat
     registry: RegistryAccess | None = None
+    unframed: Unframed = "none"
     _schemas: dict[int, WrittenSchema] = field(default_factory=dict)
 
     def of(self, values: Sequence[bytes | None], place: str) -> list[list[Any] | None]:
@@ -102,7 +104,7 @@ class Documents:
         text = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
         nulls = np.array([one is None for one in values], np.bool_)
         records = Records(text, ends[:-1], ends[1:], nulls)
-        encoding = Encoding(self._schemas, unframed="none")
+        encoding = Encoding(self._schemas, unframed=self.unframed)
         ids = encoding.ids_of(records)
         for unknown in encoding.unknown(ids):
             self._schemas[unknown] = self._asked(unknown, place)

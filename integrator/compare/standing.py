@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import structlog
 
@@ -33,12 +32,14 @@ class Standing:
 
     def wait_for(self, place: int) -> None:
         """Wait until topics have all changes before a place. Raises EnvironmentFault where they will not."""
-        last, since = (-1, -1), time.monotonic()
+        last, since, target = (-1, -1), time.monotonic(), -1
         while True:
             runs = self.state.holder() is not None
             captured = self.source.captured()
             has_all = captured >= place or (not runs and self.source.has_all(place))
-            if has_all and self._is_synced():
+            if has_all and target < 0:
+                target = self._last_segment()
+            if has_all and self._synced_segment() >= target:
                 return
             if not runs:
                 what = "are captured, and not sent" if has_all else f"are in the log after {self.shown(captured)}"
@@ -80,20 +81,17 @@ class Standing:
         record = records.read(self.state.spool)
         return waiting | (record.asked.keys() if record else set())
 
-    def _is_synced(self) -> bool:
-        """Return whether all that is in the spool now is in synced cycles."""
+    def _last_segment(self) -> int:
+        """Return the number of the last segment of the spool; 0 where there is none."""
         segments = sealed_in(self.state.spool)
-        if not segments:
-            return True
-        journal = Journal(self.state.journal)
+        return number_of(segments[-1].name) if segments else 0
+
+    def _synced_segment(self) -> int:
+        """Return the number of the last segment that is in a synced cycle: segments are taken without a gap."""
         synced = self.state.last_slice()
-        return synced >= len(journal) and _last(journal) >= number_of(segments[-1].name)
-
-
-def _last(journal: Journal) -> int:
-    """Return the number of the last segment that a journal has; 0 where it has none."""
-    count = len(journal)
-    if not count or journal.compacted == count:
-        return 0
-    [(_, entry)] = journal.between(count - 1, count)
-    return number_of(Path(entry.path).name)
+        journal = Journal(self.state.journal)
+        count = len(journal)
+        if not count or journal.compacted == count:
+            return 0
+        [(_, entry)] = journal.between(count - 1, count)
+        return number_of(entry.path) - (count - synced)

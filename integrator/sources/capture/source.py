@@ -224,6 +224,13 @@ class CapturedSource:
         """
         raise NotImplementedError
 
+    def begun(self) -> int:
+        """Return the place before which all is that is durable here, with what is there of a transaction that is not
+        whole. Raises IntegratorError.
+        """
+        standing = standing_in(self.state / SPOOL) if self.state else None
+        return max(self.captured(), standing.lsn + 1 if standing is not None and standing.is_open else 0)
+
     def has_all(self, place: int) -> bool:
         """Return whether all that is ours before a place is durable here, while nothing captures. IntegratorError."""
         return self.captured() >= place

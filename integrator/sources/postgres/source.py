@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -119,7 +120,7 @@ class Postgres(CapturedSource):
 
     def points(self) -> SlotPoints:
         """Return what makes places: temporary slots of another name than the capture's."""
-        own = slot.Names(self.names.publication, f"{self.names.slot}_compare")
+        own = slot.Names(self.names.publication, f"{self.names.slot}_compare_{os.getpid()}")
         return SlotPoints(self._server, self.location, own, lambda: None, waits=False)
 
     def captured(self) -> int:
