@@ -225,9 +225,7 @@ class CapturedSource:
         raise NotImplementedError
 
     def begun(self) -> int:
-        """Return the place before which all is that is durable here, with what is there of a transaction that is not
-        whole. Raises IntegratorError.
-        """
+        """Return the place before which all is that is durable here, parts of a transaction, too. IntegratorError."""
         standing = standing_in(self.state / SPOOL) if self.state else None
         return max(self.captured(), standing.lsn + 1 if standing is not None and standing.is_open else 0)
 
