@@ -30,11 +30,12 @@ LEAVES = {
     ],
     "integrator.encode.envelopes": ["airbyte", "debezium", "opencdc"],
     "integrator.imports": ["airbyte", "debezium", "hvr"],
-    "integrator": ["airbyte", "refresh", "replay", "monitor", "registry", "api", "resolved"],
+    "integrator": ["airbyte", "api", "compare", "monitor", "refresh", "registry", "replay", "resolved"],
 }  # fmt: skip
 """Of each package or shelf the modules that are leaves: what a user can choose. `make leaves` removes each of them."""
 COMMANDS = {
     "integrator.airbyte": ["integrator.cli.airbyte"],
+    "integrator.compare": ["integrator.cli.compare"],
     "integrator.refresh": ["integrator.cli.refresh"],
     "integrator.replay": ["integrator.cli.replay", "integrator.cli.replay_command"],
     "integrator.sources.kafka": ["integrator.cli.over_topics"],

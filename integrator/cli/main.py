@@ -1,7 +1,7 @@
 """The commands: the only argv, console output and exit code.
 
 Exit codes: 0 done; 1 a defect of the integrator; 2 configuration (the author of the channel acts); 3 data (the owner of
-the data); 4 delivery (run it again); 5 environment (the operator).
+the data); 4 delivery (run it again), and of `compare` that tables and topics differ; 5 environment (the operator).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import typer
 
 from integrator.channel.secret import Secrets
 from integrator.cli import airbyte as airbytes
-from integrator.cli import definitions, output, refresh, replay_command, send_command, state
+from integrator.cli import compare, definitions, output, refresh, replay_command, send_command, state
 from integrator.cli import imports as importing
 from integrator.cli import init as initial
 from integrator.cli.local import local_timezone
@@ -195,6 +195,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 COMMANDS: dict[str, Callable[..., None]] = {
     "state": state.state,
     "refresh": refresh.refresh,
+    "compare": compare.compare,
     "replay": replay_command.replay,
     "suspend": state.suspend,
     "resume": state.resume,

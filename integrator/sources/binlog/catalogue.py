@@ -129,6 +129,12 @@ class Captured:
         order = f" order by {', '.join(map(quoted, part.key))}" if part.key else ""
         return f"select {', '.join(self.select)} from {rows}{order}"  # noqa: S608
 
+    def condition(self, key: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        """Return the condition that a row is one of those whose values of the key are given as text."""
+        kinds = [_ORDERED[self.kinds[name]] for name in key]
+        values = [", ".join(one(value) for one, value in zip(kinds, row, strict=True)) for row in rows]
+        return f"({', '.join(map(quoted, key))}) in ({', '.join(f'({one})' for one in values)})"
+
     def _after(self, key: Sequence[str], last: Sequence[str]) -> str:
         """Return the condition that a row is after one: (a, b) > (1, 2), as the server reads it by the index."""
         columns = [quoted(one) for one in key]

@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import structlog
+
 from integrator.channel.databases import BinlogLocation
 from integrator.channel.problems import Report
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
@@ -16,6 +18,7 @@ from integrator.sources.binlog import catalogue, events, settings
 from integrator.sources.binlog.packets import pymysql
 from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Server, Session, quoted
+from integrator.sources.binlog.snapshot import SnapshotPoints
 from integrator.sources.binlog.stream import Captures
 from integrator.sources.capture import record as records
 from integrator.sources.capture.frames import standing_in
@@ -101,6 +104,17 @@ class BinlogSource(CapturedSource):
         schema, _, name = table.partition(".")
         with self._server.session() as session:
             session.rows(f"explain select 1 from {quoted(schema)}.{quoted(name)} where ({where})")  # noqa: S608
+
+    def points(self) -> SnapshotPoints:
+        """Return what makes places: sessions of their own."""
+        record = records.read(self.state / SPOOL) if self.state else None
+        return SnapshotPoints(self._server, self.location, record.numbers if record else {}, structlog.get_logger())
+
+    def captured(self) -> int:
+        """Return the place that the spool has, or the record beside it."""
+        spool = self.state / SPOOL if self.state else None
+        record, standing = (records.read(spool), standing_in(spool)) if spool else (None, None)
+        return max(record.confirmed if record else 0, standing.end if standing else 0)
 
     def _log(self) -> ServerLog | None:
         """Return how far the log is after what is durable here; None before the first start. Raises IntegratorError.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,10 +16,22 @@ _DIRECTORY = "refreshes"
 
 @dataclass(frozen=True)
 class Asked:
-    """A refresh of a table. where: a condition in SQL on the rows; empty: all. truncate: a truncate is before them."""
+    """A refresh of a table. where: a condition in SQL on the rows; empty: all. truncate: a truncate is before them.
+
+    gone: values of the columns `key`, as text, of rows that consumers are to lose: a delete of each is before the rows.
+    keys: of how many keys the condition is, which may be of masked columns; 0: of others, as it was given.
+    """
 
     where: str = ""
     truncate: bool = False
+    key: Sequence[str] = ()
+    gone: Sequence[Sequence[str]] = ()
+    keys: int = 0
+
+    @property
+    def shown(self) -> str:
+        """The condition, for logs."""
+        return f"{self.keys} keys" if self.keys else self.where
 
 
 def ask(state: Path, table: str, refresh: Asked) -> None:

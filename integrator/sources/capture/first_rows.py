@@ -256,7 +256,7 @@ class FirstRows:
                 why = "its rows are read in any case" if name in there else "the table is not captured"
                 self._log.warning("a refresh is dropped", table=name, reason=why)
             else:
-                self._log.info("a refresh is asked for", table=name, where=refresh.where, truncate=refresh.truncate)
+                self._log.info("a refresh is asked for", table=name, where=refresh.shown, truncate=refresh.truncate)
                 record.asked[name] = refresh
                 self.write()
             path.unlink()
@@ -294,8 +294,7 @@ class FirstRows:
         for left, table in zip(reversed(range(len(self._due))), self._due, strict=True):
             reading, number, is_anew = self._reading(point, table)
             self._intake.begin_rows(table.relation, point.lsn - 1, micros, number)
-            if is_anew:
-                self._intake.begin_anew(table.relation)
+            self._begin_table(table, reading, is_anew=is_anew)
             progress = Progress(self._spool, self._log, table.name, point.estimate(table), left, reading.rows)
             one = _Begun(table, reading, progress)
             is_whole = self._copy_table(point, one, into)
@@ -352,6 +351,14 @@ class FirstRows:
         self._done.clear()
         into.rest()
 
+    def _begin_table(self, table: Captured, reading: Reading, *, is_anew: bool) -> None:
+        """Write what is before the rows of a table: a truncate, or deletes that a refresh has."""
+        if is_anew:
+            self._intake.begin_anew(table.relation)
+        refresh = self.record.asked.get(table.name)
+        if refresh is not None and reading.last is None:
+            self._intake.take_gone(table.relation, refresh.key, refresh.gone)
+
     @contextlib.contextmanager
     def _asked_for(self, table: Captured, reading: Reading) -> Iterator[None]:
         """Give up a refresh whose condition the database refuses: the capture goes on without it."""
@@ -359,8 +366,9 @@ class FirstRows:
             yield
         except EnvironmentFault as refused:
             if reading.where:
-                self._log.error("a refresh is given up", table=table.name, where=reading.where, reason=str(refused))
-                self.record.asked.pop(table.name, None)
+                asked_for = self.record.asked.pop(table.name, None)
+                where = asked_for.shown if asked_for else reading.where
+                self._log.error("a refresh is given up", table=table.name, where=where, reason=str(refused))
                 self.record.reading.pop(table.name, None)
                 self.write()
             raise

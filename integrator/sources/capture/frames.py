@@ -7,6 +7,7 @@ before its first change. So a segment is read alone, and the last one says what 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -98,6 +99,16 @@ def commit(lsn: int, end: int, micros: int) -> bytes:
 def copied(oid: int, rows: bytes) -> bytes:
     """Return rows of COPY as a message."""
     return struct.pack(">BI", COPY, oid) + rows
+
+
+def deleted(relation: Relation, values: Mapping[str, str]) -> bytes:
+    """Return a DELETE of a row of which some columns are known, as text; the others are as if they had not changed."""
+    cells = []
+    for column in relation.columns:
+        value = values.get(column.name)
+        text = b"" if value is None else value.encode()
+        cells.append(b"u" if value is None else struct.pack(">cI", b"t", len(text)) + text)
+    return struct.pack(">BIcH", DELETE, relation.oid, b"O", len(cells)) + b"".join(cells)
 
 
 def standing_in(spool: Path) -> Standing | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -21,7 +21,18 @@ from integrator.engine.pgoutput import (
     pass_changes,
 )
 from integrator.errors import EnvironmentFault
-from integrator.sources.capture.frames import CHANGES, LEFT, NOTE, ROWS, Segment, Standing, begin, commit, copied
+from integrator.sources.capture.frames import (
+    CHANGES,
+    LEFT,
+    NOTE,
+    ROWS,
+    Segment,
+    Standing,
+    begin,
+    commit,
+    copied,
+    deleted,
+)
 from integrator.sources.capture.record import ANEW
 from integrator.sources.capture.signals import Signals
 from integrator.sources.spool import Writer
@@ -226,6 +237,13 @@ class Intake:
         number = relation.oid.to_bytes(4, "big")
         self._segment.announce(number)
         self._segment.add(TRUNCATED + number)
+
+    def take_gone(self, relation: Relation, key: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write a delete of each of some rows, given the values of their keys as text; others are not known."""
+        number = relation.oid.to_bytes(4, "big")
+        for row in rows:
+            self.changes += 1
+            self._segment.add_change(deleted(relation, dict(zip(key, row, strict=True))), number)
 
     def take_rows(self, relation: Relation, rows: bytes) -> None:
         """Write whole rows of COPY."""

@@ -24,6 +24,9 @@ class Captured(Protocol):
     def shape(self) -> Mapping[str, Any]:
         """What tells, as JSON, whether its rows became others without a change in the log; nothing where that does."""
 
+    def condition(self, key: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        """Return the condition in SQL that a row is one of those whose values of the key are given as text."""
+
 
 class Point(Protocol):
     """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""

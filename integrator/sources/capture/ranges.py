@@ -56,7 +56,12 @@ class Reading:
         if not self.key:
             return None
         values, at = row.split(b"\t"), {one.name: place for place, one in enumerate(relation.columns)}
-        return [_ESCAPE.sub(_unescaped, values[at[name]]).decode() for name in self.key]
+        return [text_of(values[at[name]]) for name in self.key]
+
+
+def text_of(value: bytes) -> str:
+    """Return a value as text that COPY has written."""
+    return _ESCAPE.sub(_unescaped, value).decode()
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:

@@ -22,6 +22,7 @@ from integrator.sources.capture import record as records
 from integrator.sources.capture.asked import Asked, ask, asked
 from integrator.sources.capture.frames import FRAMES, standing_in
 from integrator.sources.capture.marks import ReachedMark
+from integrator.sources.capture.points import Points
 from integrator.sources.capture.reader import FrameReader, FramesFile
 from integrator.sources.capture.thread import Capture
 from integrator.sources.capture.versions import VersionedSegments
@@ -216,6 +217,32 @@ class CapturedSource:
     def _try(self, table: str, where: str) -> None:
         """Have the database read a condition on the rows of a table. Raises IntegratorError where it refuses that."""
         raise NotImplementedError
+
+    def repair(self, table: str, refresh: Asked) -> None:
+        """Ask for rows of a table, by its schema and name. Raises OSError."""
+        if self.state is None:
+            raise RuntimeError("a source without a state has no spool")
+        ask(self.state, table, refresh)
+
+    def points(self) -> Points:
+        """Return what makes places at which tables are read beside the capture. Nothing of the capture's is used."""
+        raise NotImplementedError
+
+    def captured(self) -> int:
+        """Return the place in the log up to which all that is ours is durable here. Raises IntegratorError.
+
+        0 before the first start.
+        """
+        raise NotImplementedError
+
+    def begun(self) -> int:
+        """Return the place before which all is that is durable here, parts of a transaction, too. IntegratorError."""
+        standing = standing_in(self.state / SPOOL) if self.state else None
+        return max(self.captured(), standing.lsn + 1 if standing is not None and standing.is_open else 0)
+
+    def has_all(self, place: int) -> bool:
+        """Return whether all that is ours before a place is durable here, while nothing captures. IntegratorError."""
+        return self.captured() >= place
 
     def _log(self) -> ServerLog | None:
         """Return the log; None before the first start. Raises IntegratorError."""

@@ -113,6 +113,11 @@ class Captured:
         order = f" order by {key}" if key else ""
         return f"copy (select {columns} from {rows}{order}) to stdout"  # noqa: S608
 
+    def condition(self, key: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        """Return the condition that a row is one of those whose values of the key are given as text."""
+        values = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+        return f"({', '.join(map(quoted, key))}) in ({values})"
+
 
 @dataclass(frozen=True)
 class Found:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from integrator.channel.databases import PostgresLocation
+from integrator.engine.pgoutput import DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.contract import ServerLog
@@ -127,6 +128,20 @@ class Slot:
     kept_bytes: int
     failover: bool
     lost_by: str = ""
+
+
+def has_changes(session: Session, names: Names, until: int) -> bool:
+    """Return whether a slot that nobody reads has changes of the publication's tables, up to a place in the log.
+
+    They are looked at, and stay: https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-REPLICATION
+    """
+    kinds = ", ".join(str(one) for one in (INSERT, UPDATE, DELETE, TRUNCATE))
+    rows = session.rows(
+        "select 1 from pg_logical_slot_peek_binary_changes(%s, %s::pg_lsn, null, 'proto_version', '1', "  # noqa: S608
+        f"'publication_names', %s) where get_byte(data, 0) in ({kinds}) limit 1",
+        [names.slot, lsn_text(until), quoted(names.publication)],
+    )
+    return bool(rows)
 
 
 def slot_of(session: Session, name: str) -> Slot | None:

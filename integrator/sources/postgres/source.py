@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from integrator.sources.capture.source import CapturedSource, check_location, fe
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.postgres import catalogue, rights, slot
 from integrator.sources.postgres.server import NO_ADDRESS, Server, quoted
+from integrator.sources.postgres.snapshot import SlotPoints
 from integrator.sources.postgres.stream import Captures
 from integrator.sources.spool import SPOOL
 
@@ -115,6 +117,25 @@ class Postgres(CapturedSource):
         schema, _, name = table.partition(".")
         with self._server.session() as session:
             session.run(f"explain select from {quoted(schema)}.{quoted(name)} where ({where})")
+
+    def points(self) -> SlotPoints:
+        """Return what makes places: temporary slots of another name than the capture's."""
+        own = slot.Names(self.names.publication, f"{self.names.slot}_compare_{os.getpid()}")
+        return SlotPoints(self._server, self.location, own, lambda: None, waits=False)
+
+    def captured(self) -> int:
+        """Return the place that the slot, or the spool, has."""
+        standing = standing_in(self.state / SPOOL) if self.state else None
+        with self._server.session() as session:
+            there = slot.slot_of(session, self.names.slot)
+        return max(there.confirmed if there else 0, standing.end if standing else 0)
+
+    def has_all(self, place: int) -> bool:
+        """Return whether the log has no change of ours between what is durable here and a place: the slot is asked."""
+        if super().has_all(place):
+            return True
+        with self._server.session() as session:
+            return not slot.has_changes(session, self.names, place)
 
     def _log(self) -> ServerLog | None:
         """Return the log that the slot keeps; None before there is a slot. Raises IntegratorError."""

@@ -1,0 +1,20 @@
+"""Compares tables of a captured database with their topics, while changes go on.
+
+tables     which tables can be compared, and how: what tells rows apart, and which columns are functions of the row
+messages   messages -> rows: formats and envelopes unwrapped; what a message says of a row
+digests    rows -> digests of key and row, in files by digests of keys; both sides merged
+at_table   the table's rows, at places of the log, as the messages that a refresh would send
+at_topic   the topic's messages, committed ones only, from one offset to another
+standing   up to which place of the log topics have all changes
+job        tables -> results: rounds until what differs is settled
+repair     rows that differ are sent again
+results    what came out, as plain data
+
+Why no difference is reported that is none: before a place of the log is taken, the ends of topics are noted. All that
+was in topics then is in the rows that are read at the place; and topics are read only after all changes before the
+place are in them. So a key whose last message is before the noted ends has had no other change: its message and its row
+are of the same moment. Other keys that differ are looked at again, at a later place.
+
+Memory: a row is 56 bytes, in one of 256 files of each side; one pair of files is in memory at a time, and rows as they
+are only of keys that differ. So 100 million rows take 6 GB of disk for each side, and some 50 MB of memory.
+"""

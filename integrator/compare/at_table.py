@@ -1,0 +1,256 @@
+"""The rows of tables at places of the log, as the messages that a refresh would send: by the plan, in this process.
+
+A large table is read in ranges of its key, each at a place of its own, so that no transaction is open for long. One
+without a usable key is read at one place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, Checkpoint, FileSummary
+from integrator.contracts.message_format import Bundling
+from integrator.contracts.recipe import Recipe
+from integrator.deliver.bundle import Bundler
+from integrator.errors import EnvironmentFault, SchemasFound, from_wire
+from integrator.plan import Plan
+from integrator.run.passes.first_pass import first_pass
+from integrator.sources.capture.frames import Segment, Standing, begin, commit, copied
+from integrator.sources.capture.points import Captured, NotYet, Point, Points
+from integrator.sources.capture.ranges import Part, Reading, last_row
+from integrator.sources.contract import SliceReader
+from integrator.sources.files.reader import slice_of
+from integrator.sources.slices import rows_of
+
+_PLACE_S, _MOST_S, _TIMES_THE_PLACE = 5.0, 50.0, 20
+"""For so long rows are read at one place, at least and at most; and so many times as long as it took to have it."""
+_WAIT_S = 120.0
+"""For so long a place is waited for, while transactions are open, or it is before what is captured."""
+_SEGMENT_BYTES = 8 * 1024 * 1024
+_MICROS_TO_2000 = 946_684_800_000_000
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Rows of a table as messages. rejected: how many rows the plan would not send, for they cannot be."""
+
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    rejected: int = 0
+
+
+class AsMessages:
+    """Makes messages of rows as COPY writes them."""
+
+    def __init__(self, plan: Plan, directory: Path) -> None:
+        """directory: where segments are written, one at a time."""
+        recipe, layout = plan.recipe, plan.recipe.messages.layout
+        alone = replace(recipe.messages, layout=replace(layout, bundling=Bundling()))
+        self._recipe: Recipe = replace(recipe, messages=alone, transactions=None)
+        self._reader: SliceReader = plan.changes.reader
+        self._path = directory / "rows.frames"
+        self._micros = int(time.time() * 1e6) - _MICROS_TO_2000
+
+    def of(self, table: Captured, rows: bytes, lsn: int, topic: str) -> Taken:
+        """Return the messages of whole rows that were read at a place. Raises IntegratorError."""
+        segment = Segment(Standing())
+        segment.know(table.relation.message())
+        segment.add(begin(lsn - 1, self._micros, 1))
+        segment.add_change(copied(table.relation.oid, rows), table.relation.oid.to_bytes(4, "big"))
+        segment.add(commit(lsn - 1, lsn, self._micros))
+        self._path.write_bytes(b"".join(segment.pieces))
+        run = first_pass(self._recipe, Checkpoint(), datetime.now(timezone.utc), self._reader)
+        bundler, found, rejected = Bundler(self._recipe), Taken([], []), 0
+        try:
+            for batch in run(iter([rows_of([slice_of(self._path, 1)])])):
+                of_rows = batch.filter(pc.and_(pc.greater_equal(batch["op"], 0), pc.less(batch["op"], REJECTED_OP)))
+                texts = batch["payload"].filter(pc.equal(batch["op"], FILE_SUMMARY)).to_pylist()
+                rejected += sum(FileSummary.of_json(text).rejected for text in texts)
+                self._take(bundler, of_rows.filter(pc.equal(of_rows["topic"], topic)), found)
+        except RuntimeError as error:
+            known = from_wire(str(error))
+            if isinstance(known, SchemasFound):
+                raise EnvironmentFault(f"{known}: the table was altered while it is compared: compare again") from None
+            raise known or error from None
+        return replace(found, rejected=rejected)
+
+    @staticmethod
+    def _take(bundler: Bundler, rows: pa.RecordBatch, found: Taken) -> None:
+        if rows.num_rows:
+            for messages in bundler.add(rows):
+                found.keys.extend(messages.keys.to_pylist())
+                found.values.extend(messages.values.to_pylist())
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A place at which rows are read. number: of the place; ends: where topics ended before it was taken."""
+
+    point: Point
+    number: int
+    seconds: float = 0.0
+
+
+class _OverError(Exception):
+    """The time at a place is over."""
+
+
+@dataclass
+class Places:
+    """Takes places of the log. begun: returns the place before which all is that is captured.
+
+    note: is called before a place is taken, with its number: it notes the ends of topics. All that is captured
+    afterwards, and so all that topics have before these ends, must be before the place.
+    """
+
+    points: Points
+    begun: Callable[[], int]
+    note: Callable[[int], None]
+    count: int = 0
+
+    def next(self) -> Reached:
+        """Return a place. Raises EnvironmentFault, SourceAway."""
+        began = time.monotonic()
+        deadline, number = began + _WAIT_S, self.count
+        self.count += 1
+        while True:
+            self.note(number)
+            least, began = self.begun(), time.monotonic()
+            try:
+                point = self.points.later()
+            except NotYet as reason:
+                if time.monotonic() > deadline:
+                    raise EnvironmentFault(
+                        f"no place of the log can be had at which tables are read: {reason}; compare again when these "
+                        "transactions have ended"
+                    ) from None
+                time.sleep(min(reason.again_s, 1.0))
+                continue
+            if point.lsn >= least:
+                return Reached(point, number, time.monotonic() - began)
+            point.close()
+            if time.monotonic() > deadline:
+                raise EnvironmentFault("the log at which tables are read stays behind what is captured of it")
+
+
+Take = Callable[[str, int, "list[bytes]", Taken], None]
+"""Takes rows: the table's name in the channel, the number of the place, texts of keys, and messages.
+
+The texts are none where the table has no key by which rows can be found again.
+"""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A table that is read: its name in the channel, and at the database; and the topic of its messages."""
+
+    name: str
+    at_source: str
+    topic: str
+
+
+@dataclass
+class TableRows:
+    """Reads tables, one after another, whole ones: in ranges. per_second: how many rows, at most; 0: any.
+
+    last: the last place at which rows were read.
+    """
+
+    places: Places
+    messages: AsMessages
+    per_second: int = 0
+    last: int = 0
+    _not_before: float = field(default=0.0)
+
+    def read(self, tables: Sequence[Wanted], take: Take) -> set[str]:
+        """Read tables; return the names of those that are not there. Raises IntegratorError."""
+        left, gone, last = list(tables), set[str](), None
+        while left:
+            reached = self.places.next()
+            point, until = reached.point, time.monotonic() + self._seconds(reached)
+            self.last = max(self.last, point.lsn)
+            try:
+                there = {one.name: one for one in point.tables({one.at_source for one in left})}
+                is_over = False
+                while left and not is_over:
+                    wanted = left[0]
+                    if (table := there.get(wanted.at_source)) is None:
+                        gone.add(wanted.name)
+                    else:
+                        reading = Reading(table.relation.oid, [*point.key(table)], [0, 0], last)
+                        last = self._range(reached, table, reading, (wanted, until, take))
+                    is_over = time.monotonic() >= until or last is not None
+                    if last is None:
+                        left.pop(0)
+            finally:
+                point.close()
+        return gone
+
+    def chosen(self, point: Point, table: Captured, where: str, topic: str) -> tuple[list[bytes], Taken]:
+        """Return the rows for which a condition is true: texts of their keys, and messages."""
+        rows = list[bytes]()
+        reading = Reading(table.relation.oid, [*point.key(table)], [0, 0])
+        point.copy(table, Part(reading.key, None, where), lambda piece, _many: rows.append(piece))
+        text = b"".join(rows)
+        taken = self.messages.of(table, text, point.lsn, topic) if text else Taken([], [])
+        return keys_of(table, reading, text), taken
+
+    def _seconds(self, reached: Reached) -> float:
+        return max(_PLACE_S, min(_TIMES_THE_PLACE * reached.seconds, _MOST_S))
+
+    def _range(
+        self, reached: Reached, table: Captured, reading: Reading, of: tuple[Wanted, float, Take]
+    ) -> list[str] | None:
+        """Read a table from where it was read to; return the key of the last row where the time is over; else None."""
+        (wanted, until, take), gathered, size = of, list[bytes](), 0
+
+        def hand_over() -> bytes:
+            nonlocal size
+            rows, size = b"".join(gathered), 0
+            gathered.clear()
+            if rows:
+                taken = self.messages.of(table, rows, reached.point.lsn, wanted.topic)
+                take(wanted.name, reached.number, keys_of(table, reading, rows), taken)
+            return rows
+
+        def gather(rows: bytes, many: int) -> None:
+            nonlocal size
+            gathered.append(rows)
+            size += len(rows)
+            self._keep_to_the_rate(many)
+            is_over = bool(reading.key) and time.monotonic() >= until
+            if size >= _SEGMENT_BYTES or is_over:
+                whole = hand_over()
+                if is_over:
+                    raise _OverError(reading.values(table.relation, last_row(whole)))
+
+        take(wanted.name, reached.number, [], Taken([], []))  # that a range begins
+        try:
+            reached.point.copy(table, Part(reading.key, reading.last), gather)
+        except _OverError as over:
+            return list(over.args[0])
+        hand_over()
+        return None
+
+    def _keep_to_the_rate(self, rows: int) -> None:
+        if self.per_second:
+            now = time.monotonic()
+            self._not_before = max(self._not_before, now) + rows / self.per_second
+            time.sleep(max(self._not_before - now - 1.0, 0.0))
+
+
+def keys_of(table: Captured, reading: Reading, rows: bytes) -> list[bytes]:
+    """Return the texts of the key of each row, as COPY writes them, with tabs between; none where it has no key."""
+    if not reading.key:
+        return []
+    at = {one.name: place for place, one in enumerate(table.relation.columns)}
+    places = [at[name] for name in reading.key]
+    cells = (row.split(b"\t") for row in rows.split(b"\n")[:-1])
+    return [b"\t".join([one[place] for place in places]) for one in cells]

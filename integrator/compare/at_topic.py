@@ -1,0 +1,199 @@
+"""A table's topic: committed messages from one offset to another, as records of digests, or as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import xxhash
+
+from integrator.compare.digests import NO_ROW, Clear, Digester, Runs, packed
+from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Row, Told
+from integrator.compare.tables import Compared
+from integrator.deliver.kafka.probe import compacted
+from integrator.errors import DataError, EnvironmentFault
+from integrator.librdkafka.blocks import Block
+from integrator.librdkafka.cluster import ClusterFault, cluster_of
+from integrator.librdkafka.consumer import Consumer
+from integrator.librdkafka.fetching import Range, ReadFault
+
+Offsets: TypeAlias = "dict[tuple[str, int], int]"
+_PREFIX_BYTES = 5
+"""Confluent's prefix of keys with a schema, whose id may be that of another version."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a message says of a row. key: the digest of its key. where: partition, offset, and place in the message."""
+
+    key: bytes
+    said: int
+    row: Row
+    where: tuple[int, int, int]
+
+
+class NotComparable(Exception):
+    """A table cannot be compared; the text is why."""
+
+
+class Topics:
+    """Reads topics with one consumer. Raises IntegratorError, where the brokers do not answer, or refuse."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        """Take librdkafka's properties."""
+        self._properties = dict(properties)
+        self._cluster = cluster_of(self._properties)
+        self._consumer = Consumer(self._properties)
+
+    def close(self) -> None:
+        """End the consumer."""
+        self._consumer.close()
+
+    def compacted(self, topics: Sequence[str]) -> list[str]:
+        """Return which topics are compacted."""
+        return compacted(self._properties, topics)
+
+    def partitions(self, topics: Sequence[str]) -> dict[str, int]:
+        """Return how many partitions each topic has that is there."""
+        found = self._asked(lambda: self._cluster.topics(topics))
+        return {name: one.partitions for name, one in found.items() if one is not None}
+
+    def first(self, topics: Mapping[str, int]) -> Offsets:
+        """Return the first offset of each partition."""
+        found: Offsets = self._asked(lambda: self._cluster.first(_all(topics)))
+        return found
+
+    def ends(self, topics: Mapping[str, int]) -> Offsets:
+        """Return where each partition ends, up to which no transaction is open."""
+        found: Offsets = self._asked(lambda: self._cluster.stable(_all(topics)))
+        return found
+
+    def blocks(self, ranges: Sequence[Range]) -> Iterator[tuple[Range, Block]]:
+        """Yield the records of ranges."""
+        try:
+            self._consumer.begin(ranges)
+            for one in ranges:
+                for block in self._consumer.read(one):
+                    yield one, block
+        except ReadFault as fault:
+            raise EnvironmentFault(
+                f"{fault.of.topic}/{fault.of.partition}, offset {fault.offset}: cannot be read ({fault.reason}): "
+                f"{fault.text}"
+            ) from None
+
+    def _asked(self, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except ClusterFault as fault:
+            raise EnvironmentFault(f"{fault.of or 'the brokers'}: {fault.text}") from None
+
+
+def _all(topics: Mapping[str, int]) -> list[tuple[str, int]]:
+    return [(topic, one) for topic, many in topics.items() for one in range(many)]
+
+
+def ranges_of(topic: str, begin: Offsets, end: Offsets) -> list[Range]:
+    """Return the ranges of a topic's partitions between offsets."""
+    parts = sorted(part for name, part in end if name == topic)
+    return [Range(topic, part, begin.get((topic, part), 0), end[topic, part]) for part in parts]
+
+
+class MessagesOf:
+    """What messages of a table say."""
+
+    def __init__(self, table: Compared, documents: Documents) -> None:
+        """documents: what makes JSON of values."""
+        self._table, self._documents = table, documents
+        self._reader = Told(table.envelope, table.op, table.codes, table.soft_delete, table.key).reader()
+        self.digester = Digester(table.columns, table.key if table.identity == "row" else ())
+        self.strangers = 0
+
+    def said(
+        self, keys: Sequence[bytes | None], values: Sequence[bytes | None], at: tuple[int, Sequence[int]], place: str
+    ) -> Iterator[Seen]:
+        """Yield what messages say. at: their partition, and their offsets. place: for errors."""
+        by_key, (part, offsets) = self._table.identity == "key", at
+        reader, key_of = self._reader, self.digester.key
+        for key, rows, offset in zip(keys, self._documents.of(values, place), offsets, strict=True):
+            if rows is None:
+                if by_key and key is not None:
+                    yield Seen(self._digest(key), GONE, {}, (part, offset, 0))
+                continue
+            for inside, row in enumerate(rows):
+                for said, image in reader(row):
+                    if said == NOTHING:
+                        continue
+                    if said == CLEARED:
+                        yield Seen(b"", CLEARED, row, (part, offset, inside))
+                    elif not by_key:
+                        try:
+                            yield Seen(key_of(image), said, image, (part, offset, inside))
+                        except KeyError:
+                            raise NotComparable(
+                                f"{place}: the message at offset {offset} lacks columns of the key"
+                            ) from None
+                    elif key is None:
+                        raise NotComparable(f"{place}: the message at offset {offset} has no key")
+                    else:
+                        yield Seen(self._digest(key), said, image, (part, offset, inside))
+
+    def _digest(self, key: bytes) -> bytes:
+        return key_digest(key[_PREFIX_BYTES:] if self._table.framed_keys else key)
+
+    def position(self, row: Row) -> str:
+        """Return the position that a message has; empty where it has none."""
+        if self._table.envelope == "DEBEZIUM":
+            return str((row.get("source") or {}).get("sequence") or "")
+        return str(row.get(self._table.position) or "") if self._table.position else ""
+
+
+def key_digest(key: bytes) -> bytes:
+    """Return the digest of a message's key."""
+    return xxhash.xxh3_128_digest(key)
+
+
+def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence[Range], *, after: str = "") -> Clear:
+    """Write what ranges of a topic say as records; return where all rows before are gone.
+
+    after: only messages with a later position are taken. Raises NotComparable, DataError, EnvironmentFault.
+    """
+    clear, several = Clear(), len(ranges) > 1
+    digest = messages.digester.row
+    for one, seen in each(topics, messages, ranges):
+        if seen.said == CLEARED:
+            part, at, inside = seen.where
+            if not several:
+                clear = Clear(part, at, inside)
+                continue
+            position = messages.position(seen.row)
+            if not position:
+                raise NotComparable(
+                    f"{one.topic}: has truncates, and {len(ranges)} partitions: messages do not have positions "
+                    "({hvr_integ_seq}) by which those before are told"
+                )
+            if position > clear.position:
+                clear = Clear(part, at, inside, position)
+            continue
+        if after and messages.position(seen.row) <= after and seen.row:
+            continue
+        row, flags = digest(seen.row) if seen.said == SET else (NO_ROW, 0)
+        runs.add(packed(seen.key, row, seen.where, seen.said | flags))
+    return clear
+
+
+def each(topics: Topics, messages: MessagesOf, ranges: Sequence[Range]) -> Iterator[tuple[Range, Seen]]:
+    """Yield what the messages of ranges say, in order within each partition. Raises DataError, EnvironmentFault."""
+    for one, block in topics.blocks(ranges):
+        place = f"{one.topic}/{one.partition}"
+        try:
+            for seen in messages.said(block.keys(), values_of(block), (one.partition, block.offsets.tolist()), place):
+                yield one, seen
+        except DataError as error:
+            raise NotComparable(str(error)) from None
+
+
+def values_of(block: Block) -> list[bytes | None]:
+    """Return the values of a block."""
+    data, ends, nulls = block.values.tobytes(), block.ends.tolist(), block.nulls.tolist()
+    return [None if null else data[ends[at] : ends[at + 1] - 1] for at, null in enumerate(nulls)]

@@ -1,0 +1,200 @@
+"""Rows as digests of their keys and values, in files by digests of keys; the two sides of a table merged.
+
+A record is 56 bytes: the digest of the key, that of the compared values (both of 128 bits, XXH3), where the row is, and
+what its message says. The records of a key are in one of 256 files, in the order in which they were written, so that
+the last one of a key is what it is now. One file of each side is in memory at a time.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from integrator.compare.messages import SET, Row
+from integrator.engine.arrays import Mask
+
+RECORD = np.dtype(
+    [("key", "<u8", 2), ("row", "<u8", 2), ("part", "<i4"), ("at", "<i8"), ("inside", "<i4"), ("said", "<i4")]
+)
+"""part: of a message its partition, of a row of the table the number of its range. at: the message's offset, or where
+the row's key is in the file of keys. inside: the row's number in its message."""
+Records = npt.NDArray[Any]
+_BUCKETS = 256
+_SHIFT = np.uint64(56)
+_WAITING = 1 << 17
+"""Records that are written at once."""
+INCOMPLETE, _KIND = 8, 7
+"""In `said`: the message lacks columns that are compared, for the source has left their values out."""
+_ABSENT = "absent"
+
+
+class Digester:
+    """Makes digests of rows: of the values of some columns."""
+
+    def __init__(self, columns: Sequence[str], key: Sequence[str]) -> None:
+        """columns: those that are compared. key: those that tell rows apart, where the message's key does not."""
+        self._columns, self._key = tuple(columns), tuple(key)
+        self._values, self._identity = _values_of(self._columns), _values_of(self._key)
+
+    def key(self, row: Row) -> bytes:
+        """Return the digest of a row's key. Raises KeyError where it lacks a column of it."""
+        return xxhash.xxh3_128_digest(repr(self._identity(row)).encode())
+
+    def row(self, row: Row) -> tuple[bytes, int]:
+        """Return the digest of a row's values, and INCOMPLETE where some are not there; else 0."""
+        try:
+            return xxhash.xxh3_128_digest(repr(self._values(row)).encode()), 0
+        except KeyError:
+            values = [row.get(name, _ABSENT) for name in self._columns]
+            return xxhash.xxh3_128_digest(repr(values).encode()), INCOMPLETE
+
+
+def _values_of(names: tuple[str, ...]) -> Any:
+    return itemgetter(*names) if names else lambda _row: None
+
+
+class Runs:
+    """The records of one side of a table, in files."""
+
+    def __init__(self, directory: Path) -> None:
+        """Take a directory, which is made."""
+        self._directory = directory
+        directory.mkdir(parents=True)
+        self._waiting: list[bytes] = []
+        self.count = 0
+
+    def add(self, record: bytes) -> None:
+        """Add a record as bytes: see `packed`."""
+        self._waiting.append(record)
+        if len(self._waiting) >= _WAITING:
+            self.write()
+
+    def write(self) -> None:
+        """Write what waits."""
+        if not self._waiting:
+            return
+        records = np.frombuffer(b"".join(self._waiting), RECORD)
+        self.count += len(records)
+        self._waiting = []
+        buckets = (records["key"][:, 0] >> _SHIFT).astype(np.int64)
+        order = np.argsort(buckets, kind="stable")
+        records, bounds = records[order], np.searchsorted(buckets[order], np.arange(_BUCKETS + 1))
+        for bucket in np.flatnonzero(np.diff(bounds)).tolist():
+            with (self._directory / f"{bucket:03d}").open("ab") as file:
+                file.write(records[bounds[bucket] : bounds[bucket + 1]].tobytes())
+
+    def bucket(self, number: int) -> Records:
+        """Return the records of a file, sorted by key, those of a key in the order in which they were written."""
+        path = self._directory / f"{number:03d}"
+        records = np.frombuffer(path.read_bytes(), RECORD) if path.exists() else np.zeros(0, RECORD)
+        return records[np.lexsort((np.arange(len(records)), records["key"][:, 1], records["key"][:, 0]))]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Both sides of a file.
+
+    rows: of the table. equal: how many keys have the same row at both. different: records of the table, of the topic.
+    missing: of the table alone. gone: of the table, and the messages after which the topic has no row of them. extra:
+    of the topic alone. ambiguous: of how many keys messages are in several partitions.
+    """
+
+    rows: int
+    equal: int
+    different: tuple[Records, Records]
+    missing: Records
+    gone: tuple[Records, Records]
+    extra: Records
+    ambiguous: int = 0
+
+
+@dataclass(frozen=True)
+class Clear:
+    """The message before which all rows are gone. position: of several partitions; else the offset says it."""
+
+    part: int = -1
+    at: int = -1
+    inside: int = -1
+    position: str = ""
+
+
+def merged(table: Runs, topic: Runs, clear: Clear) -> Iterator[Merged]:
+    """Yield both sides of each file, merged."""
+    table.write()
+    topic.write()
+    for number in range(_BUCKETS):
+        yield merge(table.bucket(number), *folded(topic.bucket(number), clear))
+
+
+def folded(records: Records, clear: Clear) -> tuple[Records, Records]:
+    """Return the last record of each key, and of keys that have several partitions, sorted by key."""
+    if clear.at >= 0 and not clear.position:
+        after = (records["at"] > clear.at) | ((records["at"] == clear.at) & (records["inside"] > clear.inside))
+        records = records[after]
+    if not len(records):
+        return records, records
+    new = _begins(records)
+    last = np.append(new[1:], True)
+    parts = np.add.reduceat(_moved(records, new), np.flatnonzero(new)) > 0
+    return records[last][~parts], records[last][parts]
+
+
+def _begins(records: Records) -> Mask:
+    """Return which records have another key than the one before."""
+    key = records["key"]
+    return np.concatenate([[True], (key[1:] != key[:-1]).any(axis=1)])
+
+
+def _moved(records: Records, new: Mask) -> npt.NDArray[np.int64]:
+    """Return which records are in another partition than the one before, which has the same key."""
+    found = np.concatenate([[False], records["part"][1:] != records["part"][:-1]]) & ~new
+    return found.astype(np.int64)
+
+
+def merge(table: Records, topic: Records, several: Records) -> Merged:
+    """Return both sides, each sorted by key, with one record a key, as one. several: of keys in several partitions."""
+    together = np.concatenate([table, topic, several])
+    side = np.repeat([0, 1, 2], [len(table), len(topic), len(several)])
+    order = np.lexsort((side, together["key"][:, 1], together["key"][:, 0]))
+    together, side = together[order], side[order]
+    if not len(together):
+        return Merged(0, 0, (table, topic), table, (table, topic), topic)
+    at = np.flatnonzero(_begins(together))
+    size = np.diff(at, append=len(together))
+    is_set = (together["said"] & _KIND) == SET
+    pairs = at[(size == 2) & (side[at] == 0) & (side[np.minimum(at + 1, len(side) - 1)] == 1)]
+    there, gone = pairs[is_set[pairs + 1]], pairs[~is_set[pairs + 1]]
+    same = (together["row"][there] == together["row"][there + 1]).all(axis=1)
+    alone, different = at[size == 1], there[~same]
+    return Merged(
+        rows=len(table),
+        equal=int(same.sum()),
+        different=(together[different], together[different + 1]),
+        missing=together[alone[side[alone] == 0]],
+        gone=(together[gone], together[gone + 1]),
+        extra=together[alone[(side[alone] == 1) & is_set[alone]]],
+        ambiguous=len(several),
+    )
+
+
+_PACKED = struct.Struct("<16s16siqii")
+NO_ROW = bytes(16)
+
+
+def packed(key: bytes, row: bytes, where: tuple[int, int, int], said: int) -> bytes:
+    """Return a record. where: part, at, inside."""
+    return _PACKED.pack(key, row, *where, said)
+
+
+def digest_of(record: Records) -> bytes:
+    """Return the digest of the key of one record."""
+    found: bytes = record["key"].tobytes()
+    return found

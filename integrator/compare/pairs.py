@@ -1,0 +1,186 @@
+"""Topics compared with topics, by key and value, after what is around rows is taken away: for migrations.
+
+Each side is read to where it ends when that begins, and folded by key. What comes meanwhile is read in rounds, until
+keys that differ stay so without a new message. Values are compared as they are written, in the columns that both have.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from integrator.compare.at_topic import Offsets, Topics, key_digest, ranges_of, values_of
+from integrator.compare.digests import NO_ROW, Clear, Digester, Records, Runs, digest_of, merged, packed
+from integrator.compare.messages import CLEARED, GONE, SET, Documents, Row
+from integrator.compare.results import Difference, Kind, TableResult
+from integrator.contracts.message_format import MessageFormat
+from integrator.contracts.registry_access import RegistryAccess
+from integrator.errors import ConfigurationError, DataError
+
+_ROUNDS, _PAUSE_S, _SHOWN, _SAMPLED = 5, 1.0, 20, 1000
+_FLATTENED = "__"
+"""What begins the names of columns that Debezium's flattening adds, such as __deleted."""
+
+
+@dataclass
+class Side:
+    """A topic. columns: of its first rows. read_to: where its partitions were read to."""
+
+    topic: str
+    partitions: int
+    columns: dict[str, None] = field(default_factory=dict)
+    read_to: Offsets = field(default_factory=dict)
+
+
+def unwrapped(document: Any) -> tuple[int, Row]:
+    """Return what a value of Debezium's says of a row, with or without a schema, its envelope, or flattened."""
+    if not isinstance(document, dict):
+        raise DataError(f"a value is no object: {document!r}")
+    row = document["payload"] if set(document) == {"schema", "payload"} else document
+    if row is None:
+        return GONE, {}
+    if "op" in row and ("after" in row or "before" in row):
+        kinds = {"d": GONE, "t": CLEARED}
+        return kinds.get(str(row["op"]), SET), row.get("after") or row.get("before") or {}
+    if str(row.get("__deleted", "false")).lower() == "true":
+        return GONE, row
+    return SET, {name: value for name, value in row.items() if not name.startswith(_FLATTENED)}
+
+
+class TopicPair:
+    """Two topics. registry: by which schemas of both are found, where they have any."""
+
+    def __init__(self, topics: Topics, names: tuple[str, str], registry: RegistryAccess | None) -> None:
+        """Take the names of both. Raises ConfigurationError for one that is not there."""
+        counts = topics.partitions(names)
+        if missing := [name for name in names if name not in counts]:
+            raise ConfigurationError(f"missing at the brokers: the topics {', '.join(missing)}")
+        self._topics, self._sides = topics, [Side(name, counts[name]) for name in names]
+        self._documents = Documents(MessageFormat("REGISTRY_JSON"), registry, unframed="json or text")
+        self._named: dict[bytes, dict[str, Any]] = {}
+        """The keys of rows that differ, by their digests."""
+
+    def run(self) -> TableResult:
+        """Compare both; return what came of it. Raises IntegratorError."""
+        began = time.monotonic()
+        old, new = self._sides
+        for side in self._sides:
+            self._sample(side)
+        columns = [name for name in old.columns if name in new.columns]
+        if not columns:
+            raise ConfigurationError(f"{old.topic} and {new.topic} have no column of the same name")
+        digester = Digester(columns, ())
+        result = TableResult(old.topic, new.topic)
+        others = [*(name for side in self._sides for name in side.columns if name not in columns)]
+        result.left_out = tuple(dict.fromkeys(others))
+        with tempfile.TemporaryDirectory(prefix="compare-") as directory:
+            runs = [Runs(Path(directory) / side) for side in ("old", "new")]
+            clears = [self._read(side, one, digester) for side, one in zip(self._sides, runs, strict=True)]
+            if any(one.at >= 0 for one in clears):
+                result.why = "a topic has truncates, whose place among messages of other partitions is not known"
+                return result
+            open_ = self._merge(runs, result)
+        self._settle(open_, columns, result)
+        result.seconds = round(time.monotonic() - began, 3)
+        return result
+
+    def _merge(self, runs: Sequence[Runs], result: TableResult) -> dict[bytes, Kind]:
+        found: dict[bytes, Kind] = {}
+        for one in merged(runs[0], runs[1], Clear()):
+            set_ = (one.gone[0]["said"] & 7) == SET
+            result.rows += one.rows
+            result.equal += one.equal
+            result.ambiguous += one.ambiguous
+            parts: Iterable[tuple[Kind, Records]] = (
+                ("different", one.different[0]),
+                ("missing", one.missing),
+                ("missing", one.gone[0][set_]),
+                ("extra", one.extra),
+            )
+            found.update((digest_of(key), kind) for kind, some in parts for key in some)
+        return found
+
+    def _sample(self, side: Side) -> None:
+        ends = self._topics.ends({side.topic: side.partitions})
+        first = self._topics.first({side.topic: side.partitions})
+        near = {place: min(end, first[place] + _SAMPLED) for place, end in ends.items()}
+        for _, said, row, _ in self._each(side.topic, first, near):
+            if said == SET:
+                side.columns.update(dict.fromkeys(row))
+        side.read_to = first
+
+    def _each(self, topic: str, begin: Offsets, end: Offsets) -> Iterable[tuple[bytes, int, Row, tuple[int, int]]]:
+        for one, block in self._topics.blocks(ranges_of(topic, begin, end)):
+            place = f"{topic}/{one.partition}"
+            keys = self._documents.of(block.keys(), f"{place}, keys")
+            values = self._documents.of(values_of(block), place)
+            for key, value, offset in zip(keys, values, block.offsets.tolist(), strict=True):
+                if key is None:
+                    raise DataError(f"{place}: the message at offset {offset} has no key: nothing tells rows apart")
+                said, row = (GONE, dict[str, Any]()) if value is None else unwrapped(value[0])
+                known = _payload(key[0])
+                digest = key_digest(json.dumps(known, sort_keys=True, default=str).encode())
+                if digest in self._named:
+                    self._named[digest] = known if isinstance(known, dict) else {"key": known}
+                yield digest, said, row, (one.partition, offset)
+
+    def _read(self, side: Side, runs: Runs, digester: Digester) -> Clear:
+        ends, clear = self._topics.ends({side.topic: side.partitions}), Clear()
+        for key, said, row, where in self._each(side.topic, side.read_to, ends):
+            if said == CLEARED:
+                clear = Clear(*where)
+                continue
+            digest, flags = digester.row(row) if said == SET else (NO_ROW, 0)
+            runs.add(packed(key, digest, (*where, 0), said | flags))
+        side.read_to = ends
+        return clear
+
+    def _settle(self, open_: dict[bytes, Kind], columns: Sequence[str], result: TableResult) -> None:
+        """Read both on, until keys that differ have no new messages; then read rows that differ, to show them."""
+        for _ in range(_ROUNDS if open_ else 0):
+            time.sleep(_PAUSE_S)
+            moved = [self._read_on(side, open_) for side in self._sides]
+            if not any(moved):
+                break
+        self._named = {key: {} for key in open_}
+        rows = [self._rows(side, open_) for side in self._sides]
+        for key in open_:
+            own, its = (one.get(key) for one in rows)
+            if own is None and its is None:
+                continue
+            different = [name for name in columns if own and its and own.get(name) != its.get(name)]
+            if own and its and not different:
+                result.equal += 1
+                continue
+            kind: Kind = "different" if own and its else "missing" if own else "extra"
+            setattr(result, kind, getattr(result, kind) + 1)
+            if len(result.differences) < _SHOWN:
+                shown = {name: ((own or {}).get(name), (its or {}).get(name)) for name in different}
+                result.differences.append(Difference(kind, self._named[key], shown))
+
+    def _read_on(self, side: Side, open_: Mapping[bytes, Kind]) -> int:
+        ends = self._topics.ends({side.topic: side.partitions})
+        begin, side.read_to = side.read_to, ends
+        return sum(key in open_ for key, *_ in self._each(side.topic, begin, ends))
+
+    def _rows(self, side: Side, open_: Mapping[bytes, Kind]) -> dict[bytes, Row]:
+        """Return what keys have now: the topic is read again, for the keys that differ alone."""
+        found: dict[bytes, Row] = {}
+        first = self._topics.first({side.topic: side.partitions})
+        for key, said, row, _ in self._each(side.topic, first, side.read_to) if open_ else ():
+            if key in open_:
+                found.pop(key, None)
+                if said == SET:
+                    found[key] = row
+        return found
+
+
+def _payload(document: Any) -> Any:
+    """Return a key without its schema."""
+    is_wrapped = isinstance(document, dict) and set(document) == {"schema", "payload"}
+    return document["payload"] if is_wrapped else document

@@ -1,0 +1,61 @@
+"""Rows that differ are sent again: as refreshes of their keys, which the channel does beside its changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from integrator.compare.rounds import Found
+from integrator.sources.capture.asked import Asked
+from integrator.sources.capture.points import Captured
+from integrator.sources.capture.source import CapturedSource
+
+_AT_ONCE = 5_000
+"""Keys of one refresh."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What is done to a table. table, at_source: its names.
+
+    again: how many rows are sent again. deleted: how many keys. left: how many differences are not repaired, for their
+    keys cannot be had.
+    """
+
+    table: str
+    at_source: str
+    again: int
+    deleted: int
+    left: int
+    requests: tuple[Asked, ...]
+
+    def ask(self, source: CapturedSource) -> None:
+        """Ask for it. Raises OSError."""
+        for one in self.requests:
+            source.repair(self.at_source, one)
+
+
+def repairs(found: Sequence[Found], names: dict[str, str], there: dict[str, Captured]) -> Iterator[Repair]:
+    """Yield the repairs of tables with differences. names: at the database; there: the tables as it has them."""
+    for one in found:
+        result = one.result
+        if not result.differs:
+            continue
+        at_source = names[result.table]
+        keys = one.repairs if at_source in there and one.key else []
+        is_own = {*one.sides.table.recipe.key} <= {*one.key}  # else deletes would lack columns of messages' keys
+        taken = [(kind, row) for kind, row in keys if kind != "extra" or is_own]
+        deleted = sum(kind == "extra" for kind, _ in taken)
+        total = result.missing + result.extra + result.different
+        requests = tuple(_requests(one.key, taken, there[at_source])) if taken else ()
+        yield Repair(result.table, at_source, len(taken) - deleted, deleted, total - len(taken), requests)
+
+
+def _requests(key: Sequence[str], rows: Sequence[tuple[str, tuple[str, ...]]], table: Captured) -> Iterator[Asked]:
+    """Yield refreshes of keys. One that the topic alone had may be there again when it is read: it follows a delete."""
+    left = iter(rows)
+    while some := list(islice(left, _AT_ONCE)):
+        where = table.condition(key, [row for _, row in some])
+        gone = [row for kind, row in some if kind == "extra"]
+        yield Asked(where, key=[*key], gone=gone, keys=len(some))

@@ -1,0 +1,231 @@
+"""Keys that differ, looked at again at later places of the log, until what they are is settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from integrator.compare.at_table import Reached, TableRows
+from integrator.compare.at_topic import Offsets, Seen, Topics, each, ranges_of
+from integrator.compare.digests import Records, digest_of, merged
+from integrator.compare.messages import CLEARED, SET, Row
+from integrator.compare.results import MASKED, Difference, Kind, TableResult
+from integrator.compare.sides import Sides
+from integrator.compare.tables import Compared
+from integrator.sources.capture.points import Captured
+from integrator.sources.capture.ranges import text_of
+
+MOST = 100_000
+"""Keys of a table that are looked at again: rows of so many are in memory. Others that are settled are counted."""
+_AT_ONCE = 300
+_SHOWN = 20
+
+
+@dataclass
+class Candidate:
+    """A key that differs. text: the values of its key at the database, if known. where: its last message.
+
+    settled: it is a difference by what was read first. row: what the last message says; None: not read, or no row.
+    """
+
+    kind: Kind
+    text: tuple[str, ...] | None
+    where: tuple[int, int] | None
+    settled: bool
+    row: Row | None = None
+    gone: bool = False
+
+
+@dataclass
+class Found:
+    """What the first look at a table came to: its result so far, and the keys that differ, by their digests."""
+
+    sides: Sides
+    result: TableResult
+    candidates: dict[bytes, Candidate] = field(default_factory=dict)
+    key: Sequence[str] = ()
+    """The columns of the table's key at the database."""
+    repairs: list[tuple[Kind, tuple[str, ...]]] = field(default_factory=list)
+    """Of differences that are settled: the values of their keys at the database."""
+
+
+def first_look(found: Found, noted: Sequence[Offsets]) -> None:
+    """Merge both sides of a table; what differs becomes candidates. noted: where topics ended before each place."""
+    sides, result, topic = found.sides, found.result, found.sides.table.topic
+
+    def is_before(number: int, part: int, at: int) -> bool:
+        return at < noted[number].get((topic, part), 0)
+
+    clear = sides.clear
+    cleared_before = clear.at < 0 or is_before(sides.first, clear.part, clear.at)
+    for one in merged(sides.at_table, sides.at_topic, clear):
+        result.rows += one.rows
+        result.equal += one.equal
+        result.ambiguous += one.ambiguous
+        for kind, own, its in (("different", *one.different), ("missing", *one.gone)):
+            texts = sides.key_texts(own["at"].tolist())
+            for key, text, row in zip(own, texts, its, strict=True):
+                is_settled = is_before(int(key["part"]), int(row["part"]), int(row["at"])) and cleared_before
+                where = (int(row["part"]), int(row["at"]))
+                _add(found, key, Candidate(kind, _values(text), where, is_settled))  # type: ignore[arg-type]
+        for key, text in zip(one.missing, sides.key_texts(one.missing["at"].tolist()), strict=True):
+            _add(found, key, Candidate("missing", _values(text), None, cleared_before))
+        for key in one.extra:
+            where = (int(key["part"]), int(key["at"]))
+            if sides.table.has_deletes:
+                _add(found, key, Candidate("extra", None, where, is_before(sides.first, *where)))
+
+
+def _add(found: Found, key: Records, one: Candidate) -> None:
+    if len(found.candidates) < MOST:
+        found.candidates[digest_of(key)] = one
+    elif one.settled:
+        _count(found.result, one.kind)
+    else:
+        found.result.unsettled += 1
+
+
+def _values(text: bytes | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(text_of(one) for one in text.split(b"\t"))
+
+
+def _count(result: TableResult, kind: Kind) -> None:
+    setattr(result, kind, getattr(result, kind) + 1)
+
+
+@dataclass
+class Round:
+    """One look at candidates: at a place, and then at what topics have.
+
+    ends, until: where topics were read to, and where they end now that they have all changes before the place. before:
+    where they ended before it was taken.
+    """
+
+    topics: Topics
+    rows: TableRows
+    reached: Reached
+    there: Mapping[str, Captured]
+    at_table: dict[str, dict[bytes, Row]] = field(default_factory=dict)
+
+    def read(self, found: Found, at_source: str) -> None:
+        """Read the rows of a table's candidates. The topic is not read on before this."""
+        table, key = self.there.get(at_source), list[str]()
+        rows: dict[bytes, Row] = {}
+        if table is not None:
+            key = [*self.reached.point.key(table)]
+        texts = (one.text for one in found.candidates.values() if one.text is not None)
+        while table is not None and key and (some := list(islice(texts, _AT_ONCE))):
+            where = table.condition(key, some)
+            _, taken = self.rows.chosen(self.reached.point, table, where, found.sides.table.topic)
+            rows.update((seen.key, seen.row) for seen in found.sides.rows_of(taken))
+        self.at_table[found.result.table] = rows
+
+    def key_of(self, at_source: str) -> Sequence[str]:
+        """Return the columns of a table's key at the database."""
+        table = self.there.get(at_source)
+        return [*self.reached.point.key(table)] if table is not None else []
+
+    def settle(self, found: Found, before: Offsets, ends: Offsets, until: Offsets) -> None:
+        """Read the topic on, and settle what is settled; other candidates stay."""
+        sides, candidates = found.sides, found.candidates
+        for _, seen in each(self.topics, sides.messages, ranges_of(sides.table.topic, ends, until)):
+            _follow(candidates, seen)
+        unread = {one.where for one in candidates.values() if one.where and not one.gone and one.row is None}
+        for seen in sides.found(self.topics, {one for one in unread if one}, until):
+            one = candidates.get(seen.key)
+            if one is not None and one.where == seen.where[:2]:
+                one.row, one.gone = (seen.row, False) if seen.said == SET else (None, True)
+        rows = self.at_table[found.result.table]
+        for key, one in list(candidates.items()):
+            if one.text is None:  # it cannot be looked up: what was settled stays so
+                if one.gone:
+                    del candidates[key]
+                elif one.settled:
+                    _difference(found, key, one, None)
+                continue
+            row = rows.get(key)
+            if is_same(sides.table, row, one.row, found.result):
+                del candidates[key]
+                found.result.equal += row is not None
+                continue
+            is_last = one.where is None or one.where[1] < before.get((sides.table.topic, one.where[0]), 0)
+            if is_last:
+                _difference(found, key, one, row)
+
+
+def _follow(candidates: dict[bytes, Candidate], seen: Seen) -> None:
+    """Have candidates know a later message."""
+    if seen.said == CLEARED:
+        for one in candidates.values():
+            one.row, one.where, one.gone, one.settled = None, seen.where[:2], True, False
+    elif (found := candidates.get(seen.key)) is not None:
+        found.where, found.settled = seen.where[:2], False
+        found.row, found.gone = (seen.row, False) if seen.said == SET else (None, True)
+
+
+def is_same(table: Compared, row: Row | None, message: Row | None, result: TableResult) -> bool:
+    """Return whether a row is as a message has it; columns that this lacks are counted."""
+    if row is None or message is None:
+        return row is message or (row is None and not table.has_deletes)
+    if any(name in message and row.get(name) != message[name] for name in table.columns):
+        return False
+    result.incomplete += any(name not in message for name in table.columns)
+    return True
+
+
+def _difference(found: Found, key: bytes, one: Candidate, row: Row | None) -> None:
+    """Count a difference, which is settled, and note it where it is one of the first."""
+    del found.candidates[key]
+    kind: Kind = "different" if row is not None and one.row is not None else "extra" if row is None else "missing"
+    if one.text is None:
+        kind = one.kind
+    _count(found.result, kind)
+    if one.text is not None:
+        found.repairs.append((kind, one.text))
+    if len(found.result.differences) < _SHOWN:
+        found.result.differences.append(shown(found.sides.table, kind, one, row))
+
+
+def shown(table: Compared, kind: Kind, one: Candidate, row: Row | None) -> Difference:
+    """Return a difference for people."""
+    known = row if row is not None else one.row or {}
+    names = table.key or tuple(name for _, name in table.lookup if name in known)
+
+    def value(name: str, of: Row) -> Any:
+        return MASKED if name in table.masked else of.get(name)
+
+    key: dict[str, Any] = {name: value(name, known) for name in names if name in known}
+    if not key and one.text is not None and not table.masked:
+        key = {"key": ", ".join(one.text)}
+    columns = {}
+    if row is not None and one.row is not None:
+        columns = {
+            name: (value(name, row), value(name, one.row))
+            for name in table.columns
+            if name in one.row and row.get(name) != one.row[name]
+        }
+    return Difference(kind, key, columns)
+
+
+def with_texts(found: Found, topics: Topics, key: Sequence[str], until: Offsets) -> None:
+    """Have candidates that only the topic has know the values of their keys at the database, if messages have them."""
+    members = dict(found.sides.table.lookup)
+    names = [members.get(column) for column in key]
+    if not key or not all(names):
+        return
+    unread = {one.where for one in found.candidates.values() if one.text is None and one.where is not None}
+    for seen in found.sides.found(topics, {one for one in unread if one is not None}, until):
+        one = found.candidates.get(seen.key)
+        if one is None or one.where != seen.where[:2] or seen.said != SET:
+            continue
+        one.row = seen.row
+        values = [seen.row.get(str(name)) for name in names]
+        if all(value is not None for value in values):
+            one.text = tuple(str(value) for value in values)
+
+
+def left(found: Iterable[Found]) -> Iterator[Found]:
+    """Yield tables that have candidates."""
+    yield from (one for one in found if one.candidates)

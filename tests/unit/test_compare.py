@@ -1,0 +1,214 @@
+"""Rows of a table and of its topic, folded and merged: by digests in files, and by a model in memory."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from integrator.compare.at_table import Taken
+from integrator.compare.at_topic import MessagesOf, NotComparable
+from integrator.compare.digests import NO_ROW, RECORD, Clear, Digester, Runs, folded, merge, merged, packed
+from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Told
+from integrator.compare.results import TableResult
+from integrator.compare.rounds import Candidate, Found, first_look, is_same, shown
+from integrator.compare.sides import Sides
+from integrator.compare.tables import Compared
+from integrator.contracts.message_format import Bundling, MessageFormat, Options
+from integrator.contracts.table_recipe import TableRecipe
+from integrator.errors import DataError
+from integrator.schema import Column, Integer, Table
+
+pytestmark = pytest.mark.fast
+
+RECIPE = TableRecipe(
+    Table(None, "t", "t", (Column("id", Integer(64), False),), ("id",)), "topic", "TimeKey", ("id",), ("id",), ()
+)
+CODES = tuple((code, code) for code in range(6))
+JSON = MessageFormat("JSON", Options(json_mode="ROW_FRAGMENTS"))
+
+
+def table(**given):
+    known = {"envelope": "", "identity": "row", "columns": ("id", "v"), "key": ("id",), "op": "op", "codes": CODES}
+    return Compared(RECIPE, **(known | given))
+
+
+def sides(tmp_path, layout=JSON, **given):
+    return Sides(table(**given), Documents(layout), tmp_path / "sides")
+
+
+def text(**row):
+    return json.dumps(row).encode()
+
+
+def records(*rows):
+    """Records of (key, row, partition, offset, said)."""
+    found = [
+        packed(key.to_bytes(16, "little"), row.to_bytes(16, "little"), (part, at, 0), said)
+        for key, row, part, at, said in rows
+    ]
+    return np.frombuffer(b"".join(found), RECORD)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.sampled_from([SET, GONE])), max_size=30))
+def test_the_last_message_of_a_key_is_its_row(changes):
+    rows = records(*((key, row, 0, at, said) for at, (key, row, said) in enumerate(changes)))
+    rows = rows[np.lexsort((np.arange(len(rows)), rows["key"][:, 1], rows["key"][:, 0]))]
+    model = {key: (row, said) for key, row, said in changes}
+    kept, several = folded(rows, Clear())
+    assert not len(several)
+    assert {int(one["key"][0]): (int(one["row"][0]), int(one["said"])) for one in kept} == model
+
+
+@given(
+    st.dictionaries(st.integers(0, 20), st.integers(1, 2)),
+    st.dictionaries(st.integers(0, 20), st.tuples(st.integers(1, 2), st.sampled_from([SET, GONE]))),
+)
+def test_both_sides_are_merged_as_a_model_does(own, its):
+    found = merge(
+        records(*((key, row, 0, 0, SET) for key, row in sorted(own.items()))),
+        records(*((key, row, 0, 0, said) for key, (row, said) in sorted(its.items()))),
+        records(),
+    )
+    there = {key: row for key, (row, said) in its.items() if said == SET}
+    assert found.rows == len(own)
+    assert found.equal == sum(own.get(key) == row for key, row in there.items())
+
+    def keys(some):
+        return {int(one["key"][0]) for one in some}
+
+    assert keys(found.different[0]) == {key for key in own.keys() & there.keys() if own[key] != there[key]}
+    assert keys(found.missing) | keys(found.gone[0]) == own.keys() - there.keys()
+    assert keys(found.extra) == there.keys() - own.keys()
+
+
+def test_a_key_in_two_partitions_is_ambiguous():
+    kept, several = folded(records((1, 1, 0, 5, SET), (1, 2, 1, 3, SET), (2, 1, 0, 6, SET)), Clear())
+    assert [int(one["key"][0]) for one in kept] == [2]
+    assert [int(one["key"][0]) for one in several] == [1]
+    assert merge(records((1, 2, 0, 0, SET)), kept, several).ambiguous == 1
+
+
+def test_records_of_many_keys_come_back_by_file_and_in_order(tmp_path):
+    runs = Runs(tmp_path / "runs")
+    digester = Digester(("id",), ("id",))
+    for offset in range(2):
+        for number in range(3000):
+            runs.add(packed(digester.key({"id": number}), NO_ROW, (0, offset, 0), SET))
+    runs.write()
+    back = [runs.bucket(number) for number in range(256)]
+    assert sum(map(len, back)) == 6000
+    assert all((one["at"][::2] == 0).all() and (one["at"][1::2] == 1).all() for one in back)
+
+
+def test_a_clear_takes_all_rows_before_it():
+    rows = records((1, 1, 0, 1, SET), (2, 1, 0, 9, SET))
+    assert [int(one["key"][0]) for one in folded(rows, Clear(0, 5, 0))[0]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"id": 1, "op": 1}, SET),
+        ({"id": 1, "op": 2}, SET),
+        ({"id": 1, "op": 0}, GONE),
+        ({"id": 1, "op": 3}, GONE),
+        ({"id": 1, "op": 4}, NOTHING),
+        ({"id": None, "op": 5}, CLEARED),
+        ({"id": 1, "op": 2, "gone": 1}, GONE),
+        ({"id": None}, CLEARED),
+        ({"v": 1}, SET),
+    ],
+)
+def test_what_a_message_says_is_told_by_its_operation(row, said):
+    told = Told("", "op", CODES, "gone", ("id",))
+    assert [kind for kind, _ in told.reader()(row)] == [said]
+
+
+def test_envelopes_are_unwrapped():
+    debezium = Told("DEBEZIUM", key=("id",)).reader()
+    assert list(debezium({"op": "c", "after": {"id": 1}})) == [(SET, {"id": 1})]
+    assert list(debezium({"op": "d", "before": {"id": 1}})) == [(GONE, {"id": 1})]
+    assert next(iter(debezium({"op": "t"})))[0] == CLEARED
+    opencdc = Told("OPENCDC", key=("id",)).reader()
+    moved = {"operation": "update", "payload": {"before": {"id": 1}, "after": {"id": 2}}}
+    assert list(opencdc(moved)) == [(GONE, {"id": 1}), (SET, {"id": 2})]
+
+
+@pytest.mark.parametrize(
+    ("mode", "value"),
+    [
+        ("ROW_FRAGMENTS", b'{"id":1}\n{"id":2}'),
+        ("ROW_FRAGMENTS", b'{"id":1}{"id":2}'),
+        ("ROW_ARRAY", b'[{"id":1},{"id":2}]'),
+        ("TABLE_OBJECT", b'{"t":[{"id":1},{"id":2}]}'),
+        ("TABLE_ARRAY", b'[{"t":[{"id":1}]},{"t":[{"id":2}]}]'),
+    ],
+)
+def test_bundles_are_unpacked(mode, value):
+    layout = MessageFormat("JSON", Options(json_mode=mode), bundling=Bundling("TRANSACTION"))
+    assert Documents(layout).of([value, None], "t/0") == [[{"id": 1}, {"id": 2}], None]
+
+
+@pytest.mark.parametrize("value", [b"no JSON", b"[1]", b'"text"', b""])
+def test_what_is_no_row_is_refused(value):
+    with pytest.raises(DataError, match="t/0: a message is"):
+        Documents(JSON).of([value], "t/0")
+
+
+def test_numbers_keep_all_of_their_digits():
+    digester = Digester(("v",), ())
+    [[one], [other]] = Documents(JSON).of([b'{"v":0.12345678901234567}', b'{"v":0.12345678901234568}'], "t/0")
+    assert digester.row(one) != digester.row(other)
+
+
+def test_a_message_without_columns_is_equal_but_for_these():
+    result = TableResult("t", "topic")
+    assert is_same(table(), {"id": 1, "v": "x"}, {"id": 1}, result)
+    assert result.incomplete == 1
+    assert not is_same(table(), {"id": 1, "v": "x"}, {"id": 2}, result)
+    assert not is_same(table(), {"id": 1, "v": "x"}, None, result)
+    assert is_same(table(has_deletes=False), None, {"id": 1}, result)
+
+
+def test_masked_values_are_not_shown():
+    one = Candidate("different", ("1",), (0, 1), settled=True, row={"id": 1, "v": "seen"})
+    found = shown(table(masked=frozenset({"v"})), "different", one, {"id": 1, "v": "secret"})
+    assert found.key == {"id": 1}
+    assert found.columns == {"v": ("(masked)", "(masked)")}
+
+
+def test_a_message_without_the_key_is_no_row_of_the_table():
+    messages = MessagesOf(table(), Documents(JSON))
+    with pytest.raises(NotComparable, match="offset 7 lacks columns of the key"):
+        list(messages.said([None], [text(v=1, id2=1, op=1)], (0, [7]), "t/0"))
+
+
+@pytest.mark.parametrize("offset", [5, 15])
+def test_a_difference_is_settled_where_its_last_message_is_before_the_place(tmp_path, offset):
+    """Else the change may be one of after the place, and the key is looked at again."""
+    one = sides(tmp_path)
+    taken = Taken([None] * 3, [text(id=1, v="a", op=1), text(id=2, v="b", op=1), text(id=4, v="d", op=1)])
+    one.take(0, [b"1", b"2", b"4"], taken)
+    for seen in one.messages.said(
+        [None] * 3,
+        [text(id=1, v="a", op=1), text(id=2, v="B", op=2), text(id=3, v="c", op=1)],
+        (0, [1, offset, offset]),
+        "t",
+    ):
+        row, flags = one.messages.digester.row(seen.row)
+        one.at_topic.add(packed(seen.key, row, seen.where, seen.said | flags))
+    found = Found(one, TableResult("t", "topic"))
+    first_look(found, [{("topic", 0): 10}])
+    assert (found.result.rows, found.result.equal) == (3, 1)
+    kinds = {each.kind: each for each in found.candidates.values()}
+    assert {kind: each.settled for kind, each in kinds.items()} == {
+        "different": offset < 10,
+        "extra": offset < 10,
+        "missing": True,
+    }
+    assert kinds["different"].text == ("2",)
+    assert kinds["missing"].text == ("4",)
+    assert list(merged(one.at_table, one.at_topic, Clear())) is not None
+    one.close()
