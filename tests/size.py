@@ -30,6 +30,8 @@ LEAVES = {
     ],
     "integrator.encode.envelopes": ["airbyte", "debezium", "opencdc"],
     "integrator.imports": ["airbyte", "debezium", "hvr"],
+    "integrator.names": ["hvr", "kafka", "peers", "consumers"],
+    "integrator.tables": ["sql", "avsc", "airbyte_catalog"],
     "integrator": ["airbyte", "refresh", "replay", "monitor", "registry", "api"],
 }  # fmt: skip
 """Of each package or shelf the modules that are leaves: what a user can choose. `make leaves` removes each of them."""
