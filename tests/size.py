@@ -30,6 +30,7 @@ LEAVES = {
     ],
     "integrator.encode.envelopes": ["airbyte", "debezium", "opencdc"],
     "integrator.imports": ["airbyte", "debezium", "hvr"],
+    "integrator.channel": ["mistakes"],
     "integrator.names": ["hvr", "kafka", "peers", "consumers"],
     "integrator.tables": ["sql", "avsc", "airbyte_catalog"],
     "integrator": ["airbyte", "refresh", "replay", "monitor", "registry", "api"],

@@ -20,8 +20,8 @@ CONSUMER_SETTINGS = {
     "fetch.queue.backoff.ms": "5",
 }
 """What the consumer of ranges sets. A broker has one request at a time, which waits 10 ms: with more, many partitions
-wait for one that has nothing. A full queue stops fetching for a second by default. The bytes of the queue are those of each
-partition."""
+wait for one that has nothing. A full queue stops fetching for a second by default. The bytes of the queue are those of
+each partition."""
 _PRODUCER_ONLY = (
     "acks", "request.required.acks", "enable.idempotence", "linger.ms", "queue.", "batch.", "compression", "message.",
     "retries", "message.send.max.retries", "partitioner", "sticky.", "delivery.", "max.in.flight", "transaction",

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, TypeVar
 
-from integrator.channel.locations import KafkaLocation
+from integrator.channel.locations import KafkaLocation, class_of
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
-from integrator.channel.shape import class_of
 from integrator.channel.sources import SourceLocation
 from integrator.channel.topics import TopicsLocation
 from integrator.plan.several import several_of
