@@ -115,7 +115,8 @@ def without(text: str, gone: Callable[[str], bool]) -> tuple[str, set[str]]:
         if names := used & {*ast.walk(value), *(ast.walk(key) if key else ())}:
             used -= names
             edits[span] = b""
-            keys |= {one.value for one in ast.walk(key or value) if isinstance(one, ast.Constant) and str(one.value)}
+            constants = [one.value for one in ast.walk(key or value) if isinstance(one, ast.Constant)]
+            keys |= {one for one in constants if isinstance(one, str) and one}
     if wrong := wrong | {one.lineno for one in used if isinstance(one, ast.expr)}:
         raise Tangled(", ".join(map(str, sorted(wrong))))
     data = source.data

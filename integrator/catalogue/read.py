@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from integrator.catalogue.connection import Connection, Database, connected
 from integrator.errors import ConfigurationError
-from integrator.tables import mysql_catalogue, postgres_catalogue
+from integrator.tables.sql import mysql_catalogue, postgres_catalogue
 
 Name = tuple[str, str]
 """A table's schema, which is MySQL's database, and its name."""
@@ -24,11 +24,12 @@ class _Kind:
     current: str | None = None
 
 
-_MYSQL = _Kind("mysql", mysql_catalogue.NAMES, mysql_catalogue.definitions, mysql_catalogue.CURRENT)
-KINDS = {
+KINDS: dict[str, _Kind] = {
     "postgresql": _Kind("postgres", postgres_catalogue.NAMES, postgres_catalogue.definitions),
-    "mariadb": _MYSQL,
-    "mysql": _MYSQL,
+    **dict.fromkeys(
+        ("mariadb", "mysql"),
+        _Kind("mysql", mysql_catalogue.NAMES, mysql_catalogue.definitions, mysql_catalogue.CURRENT),
+    ),
 }
 """The databases whose catalogues are read, by the second part of their JDBC URLs."""
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
-from integrator.channel import broken_yaml, paths, salvage
+from integrator.channel import mistakes, paths
+from integrator.channel.mistakes import broken_yaml
 from integrator.channel.model import Channel, Progress
+from integrator.channel.problems import Removed
 from integrator.channel.reader import Path_, Reader, Source, TooMany
-from integrator.channel.salvage import Removed
 from integrator.channel.secret import Secrets
 from integrator.errors import ConfigurationError, Problem
 
@@ -28,6 +31,10 @@ class RunOptions:
     contexts: frozenset[str] = frozenset()
     variables: tuple[tuple[str, str], ...] = ()
     secrets: Secrets = field(default_factory=Secrets, compare=False, repr=False)
+
+
+Salvaged = tuple[Channel | None, list[Problem], Removed]
+"""What is left of a channel, if anything is; every mistake; and what was removed."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +61,29 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> Loaded:
         data = reader.value(root, ())
     except TooMany as error:
         raise ConfigurationError([source.problem(error.path, str(error))]) from None
-    channel, mistakes, removed = salvage.channel_of(data, reader.written, source, dialects)
-    problems += mistakes
+    channel, wrong, removed = _channel(data, reader.written, source, dialects)
+    problems += wrong
     if channel is None:
         raise ConfigurationError(problems)
     return Loaded(channel, source, problems, removed)
+
+
+_OF_MODEL: dict[str, Callable[[ValidationError, Any, dict[Path_, str], Source, Mapping[str, Any]], Salvaged]] = {
+    "explained": mistakes.salvaged
+}
+_OF_YAML: dict[str, Callable[[yaml.MarkedYAMLError, str], tuple[int, str]]] = {"explained": broken_yaml.explained}
+"""What makes more of a mistake than the model and the parser of YAML say of it; without it, they are quoted."""
+
+
+def _channel(data: Any, written: dict[Path_, str], source: Source, dialects: Sequence[str]) -> Salvaged:
+    """Return the channel, or what is left of it; every mistake; and what was removed."""
+    context = {"dialects": dialects, paths.DIRECTORY: source.directory}
+    try:
+        return Channel.model_validate(data, context=context), [], Removed()
+    except ValidationError as error:
+        if "explained" in _OF_MODEL:
+            return _OF_MODEL["explained"](error, data, written, source, context)
+        return None, [source.problem(one["loc"], one["msg"]) for one in error.errors()], Removed()
 
 
 def progress_of(file: str, secrets: Secrets, dialects: Sequence[str]) -> Progress:
@@ -97,7 +122,9 @@ def _root(file: str, text: str) -> yaml.Node | None:
     try:
         return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
-        line, reason = broken_yaml.explained(error, text)
+        line, reason = (error.problem_mark.line + 1 if error.problem_mark else 0), f"broken YAML: {error.problem}"
+        if "explained" in _OF_YAML:
+            line, reason = _OF_YAML["explained"](error, text)
         raise ConfigurationError([Problem(file, line, "", reason)]) from error
     except yaml.YAMLError as error:
         raise ConfigurationError([Problem(file, 0, "", f"broken YAML: {error}")]) from error

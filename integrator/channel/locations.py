@@ -5,9 +5,9 @@ https://fivetran.com/docs/hvr6/property-reference/location-properties. What HVR 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag
 
 from integrator.channel import patterns
 from integrator.channel.access import KafkaAccess, RegistryConnection, RegistryLocation
@@ -132,6 +132,11 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
         description="Missing values in formats that cannot express them (Avro, Protobuf, CSV, Parquet): the cycle"
         " fails, or they are null (extension).",
     )
+
+
+def class_of(kind: type[BaseModel]) -> str:
+    """Return the class of a kind of location."""
+    return str(get_args(kind.model_fields["class_"].annotation)[0])
 
 
 def kafka_model(given: Any) -> type[KafkaLocation | TopicsLocation]:

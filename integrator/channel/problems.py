@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from integrator.channel.reader import Path_, Source
-from integrator.channel.salvage import Removed
 from integrator.errors import ConfigurationError, Problem, Reason
+
+
+@dataclass
+class Removed:
+    """What was removed from a channel: paths, and the columns that the actions name of which something was removed."""
+
+    paths: set[Path_] = field(default_factory=set)
+    columns: set[str] = field(default_factory=set)
+
+    def is_consequence(self, path: Path_) -> bool:
+        """Return whether a problem at a path is one of what was removed there, or from the whole that it is of."""
+        return any(path[: len(one)] == one for one in self.paths) or (path != () and self.lacks(path))
+
+    def lacks(self, path: Path_) -> bool:
+        """Return whether something was removed from the mapping or the list at a path."""
+        return any(one[:-1] == path for one in self.paths)
 
 
 class Report(Protocol):

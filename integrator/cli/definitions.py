@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 
 from integrator.channel.secret import Secrets
-from integrator.errors import ConfigurationError, Problem
+from integrator.errors import ConfigurationError
 from integrator.names.numbers import counted
 
 JDBC = "jdbc:"
@@ -103,10 +102,7 @@ def read(asked: DatabaseRequest, secrets: Secrets) -> WrittenTables:
 
 def check(written: WrittenTables, file: str) -> None:
     """Raise ConfigurationError for what of the definitions cannot be read, such as a type that an extension has."""
-    from integrator.tables import ddl
+    from integrator.tables import read_sql
 
-    problems: list[Problem]
-    _skipped: Counter[str]
-    _, problems, _skipped = ddl.read(file, written.text, written.sql_dialect)
-    if problems:
+    if problems := read_sql(file, written.text, written.sql_dialect).problems:
         raise ConfigurationError(problems)

@@ -16,6 +16,7 @@ import yaml
 
 from integrator import plan, tables
 from integrator.channel import paths
+from integrator.channel.model import TableFile
 from integrator.cli.channel_names import names_of
 from integrator.cli.templates import (
     FILES,
@@ -32,7 +33,7 @@ from integrator.errors import ConfigurationError, Problem
 from integrator.imports.draft import environment
 from integrator.names.numbers import counted
 from integrator.schema import Table
-from integrator.tables import Definition, whose
+from integrator.tables.contract import Definition
 
 _NAME_SIZE = 12
 _OF_DEFINITIONS = "Problems of the definitions. The tables that they concern are not read; `check` names them, too:"
@@ -206,12 +207,13 @@ def dialect_of(definitions: Path) -> tuple[str, bool]:
     Where its words do not say it, it is the first database that understands all of the file, or else the one that has
     the fewest problems.
     """
-    if definitions.suffix not in (".sql", ".ddl"):
-        return whose.SQL[0], True
+    notation = tables.NOTATIONS.get(definitions.suffix)
+    if notation is None or notation.databases is None:
+        return TableFile(file="").sql_dialect, True
     try:
-        among, is_told = whose.candidates(tables.text_of(definitions), definitions.name)
+        among, is_told = notation.databases.candidates(tables.text_of(definitions), definitions.name)
     except (OSError, UnicodeDecodeError):
-        return whose.SQL[0], True  # which reading it says
+        return TableFile(file="").sql_dialect, True  # which reading it says
     if is_told:
         return among[0], True
     wrong: dict[str, int] = {}

@@ -17,22 +17,9 @@ from integrator.engine.gather import ALL, ENDED, FAILED, Functions, Layout, gath
 from integrator.librdkafka.blocks import Block, Builder
 from integrator.librdkafka.client import CONSUMER, Client
 from integrator.librdkafka.fetching import Fetching, Range, ReadFault
+from integrator.librdkafka.properties import CONSUMER_SETTINGS
 from integrator.librdkafka.rdkafka_h import RECORD
 
-SETTINGS = {
-    "enable.auto.commit": "false",
-    "enable.auto.offset.store": "false",
-    "enable.partition.eof": "true",
-    "auto.offset.reset": "error",
-    "isolation.level": "read_committed",
-    "allow.auto.create.topics": "false",
-    "fetch.wait.max.ms": "10",
-    "queued.max.messages.kbytes": str(4 << 10),
-    "queued.min.messages": "1000000",
-    "fetch.queue.backoff.ms": "5",
-}
-"""A broker has one request at a time, which waits 10 ms: with more, many partitions wait for one that has nothing.
-A full queue stops fetching for a second by default. The bytes of the queue are those of each partition."""
 FETCH_BYTES = 1 << 20
 FIRST_ROOM = 256 << 10
 """Room for a block grows from the first one: most ranges are small, and many are kept at once."""
@@ -64,7 +51,7 @@ class Consumer:
         timeout_s: a range fails when nothing has come for so long. block_bytes: how many bytes of values a block has,
         about. fetch_bytes: how many a broker sends of a partition at once, about.
         """
-        settings = {**SETTINGS, "fetch.message.max.bytes": str(fetch_bytes)}
+        settings = {**CONSUMER_SETTINGS, "fetch.message.max.bytes": str(fetch_bytes)}
         self._noticed: deque[str] = deque(maxlen=_KEPT_NOTICES)
         self._client = Client(CONSUMER, {**properties, **settings}, lambda text, _fatal: self._noticed.append(text))
         self._timeout_s, self._block_bytes = timeout_s, block_bytes

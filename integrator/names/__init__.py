@@ -6,11 +6,21 @@ A new name is a line in one of the files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 from integrator.names import consumers, hvr, kafka, peers, types
 from integrator.names.contract import IN_PROPERTY, Kind, Name
 from integrator.names.near import listed, meant, nearest, plain
 
-NAMES: tuple[Name, ...] = (*hvr.NAMES, *kafka.NAMES, *peers.NAMES, *consumers.NAMES, *types.NAMES)
+_OF: dict[str, Sequence[Name]] = {
+    "HVR": hvr.NAMES,
+    "Kafka": kafka.NAMES,
+    "peers": peers.NAMES,
+    "consumers": consumers.NAMES,
+    "types": types.NAMES,
+}
+NAMES = tuple(chain.from_iterable(_OF.values()))
 """All of them; where two are written alike, the first counts."""
 
 _BY_NAME = {(one.kind, plain(one.name)): one for one in reversed(NAMES)}

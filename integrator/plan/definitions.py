@@ -14,7 +14,7 @@ from integrator.channel.reader import Source
 from integrator.errors import Problem
 from integrator.names import meant
 from integrator.schema import Table
-from integrator.tables import ddl
+from integrator.tables.contract import Definition
 
 _DEFAULT_SCHEMAS = ("public", "dbo")
 
@@ -66,19 +66,19 @@ def _is_readable(item: TableFile, entry: str | TableFile, index: int, problems: 
         named = entry if isinstance(entry, str) else entry.file
         problems.add(place, _absent(named, why, problems.source))
         return False
-    refusal = ddl.refusal_of(item.sql_dialect)
+    refusal = definitions.refusal_of(item.sql_dialect)
     if refusal:
         problems.add(("tables", index, "sql_dialect"), refusal)
     return not refusal
 
 
-def _skipped(file: str, definition: definitions.Definition) -> list[str]:
+def _skipped(file: str, definition: Definition) -> list[str]:
     """Return what is noted of statements that define no table."""
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(definition.skipped.items()))
     return [f"{file}: statements that say nothing of tables were skipped: {counted}"] if counted else []
 
 
-def _whole(definition: definitions.Definition, item: TableFile) -> list[Table]:
+def _whole(definition: Definition, item: TableFile) -> list[Table]:
     """Return the tables that could be read, with the database that they are of, where that is known."""
     database = item.sql_dialect if definitions.is_sql(item.file) or "sql_dialect" in item.model_fields_set else ""
     whole = (table for table in definition.tables if not _is_partial(table, definition.problems))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, TypeVar
 
-from integrator.channel.locations import KafkaLocation
+from integrator.channel.locations import KafkaLocation, class_of
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
-from integrator.channel.shape import class_of
 from integrator.channel.sources import SourceLocation
 from integrator.channel.topics import TopicsLocation
 from integrator.plan.several import several_of
@@ -27,6 +26,9 @@ _APART = (
 )
 _KAFKA_EXAMPLE = "{class: kafka, Kafka_Brokers: [HOST:PORT]}"
 
+JOINED: dict[str, Callable[[Channel, Mapping[str, Source], Problems], dict[str, Source] | None]] = {"files": several_of}
+"""How several source locations are one source; None where they cannot be that."""
+
 
 def ends_of(
     channel: Channel, changes: Mapping[str, Source], problems: Problems, *, refreshing: bool
@@ -42,7 +44,8 @@ def ends_of(
     if refreshing:
         source = _one(of_tables, TABLE_SOURCES, Snapshot.example, problems)
     else:
-        found = several_of(channel, changes, problems) or changes
+        joined = (join(channel, changes, problems) for join in JOINED.values())
+        found = next(filter(None, joined), changes)
         source = _one(found, map(_named, SOURCES), f"{Files.example}{more}", problems, apart=_APART)
     locations = {name: one for name, one in channel.locations.items() if isinstance(one, KafkaLocation)}
     kafka = _one(locations, ["kafka"], f"{_KAFKA_EXAMPLE}{more}", problems)

@@ -19,8 +19,7 @@ from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import SENSITIVE, TOO_SHORT, is_too_short
 from integrator.channel.topics import TopicsLocation
 from integrator.errors import Reason
-from integrator.librdkafka.consumer import SETTINGS
-from integrator.librdkafka.properties import is_of_producer
+from integrator.librdkafka.properties import CONSUMER_SETTINGS, is_of_producer
 from integrator.names.units import Unit, in_unit
 from integrator.plan.kafka_properties import extra_properties
 from integrator.sources.contract import ClientSource, Source
@@ -41,7 +40,7 @@ DEFAULTS = {
 
 
 _REFUSED = "librdkafka refuses this: {}; mend it, or what HVR_KAFKA_PROPERTY sets beside it"
-_SET_BY_SOURCE = {*SETTINGS, "fetch.message.max.bytes", "max.partition.fetch.bytes"}
+_SET_BY_SOURCE = {*CONSUMER_SETTINGS, "fetch.message.max.bytes", "max.partition.fetch.bytes"}
 """Properties of a consumer that cannot be given; the last is another name for the one before."""
 _KEYS = {"bootstrap.servers": "Kafka_Brokers", "compression.type": "Kafka_Message_Compress"}
 _UNITS: dict[str, Unit] = {"HVR_KAFKA_MSG_MAX_BYTES": "bytes", "HVR_KAFKA_MSG_DELIVERY_TIMEOUT": "seconds"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -33,6 +33,11 @@ from integrator.plan.whole_event import has_whole_events, with_whole_events
 from integrator.schema import Bytes, Column, Table
 from integrator.transform.coerce import TYPES
 
+FIELDS_OF: dict[str, Callable[[TableScope, Table, tuple[Field, ...], str], tuple[Field, ...]]] = {
+    "single value": with_single_value
+}
+"""What formats make of a table's fields: from its scope, the table, its fields, and the style of its deletes."""
+
 
 def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies) -> TableRecipe | None:
     """Return how a table is sent, or None where a problem stands in the way; its subject strategies are noted."""
@@ -40,7 +45,9 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     table = replace(definition, schema=given.kafka.properties.values.Schema or definition.schema)
     coercion = _coercion(given)
     own = fields_of(table, given.kafka.columns, _rules(given, coercion), scope)
-    fields = with_single_value(given, table, own, _style(given.kafka.columns))
+    fields = own
+    for complete in FIELDS_OF.values():
+        fields = complete(given, table, fields, _style(given.kafka.columns))
     keys = _keys_of(given, table, fields)
     strategies |= _strategies(given, keys.key.serializer)
     made = _recipe(given, keys, coercion)

@@ -1,49 +1,45 @@
-"""Table definitions people already have, read into `schema.Table`: one file a notation.
+"""Table definitions people already have, read into `schema.Table`: one file or folder a notation.
 
 In come a file and the database whose SQL it is in; out go tables, problems, and what was passed over. A new notation is
-a file and a line in the dict. A definition that cannot be read is a list of Problems, never an exception, so that
-`check` reports all of them at once.
+a file and a line in the dict.
 """
 
 from __future__ import annotations
 
 import codecs
 import io
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from integrator.errors import Problem
-from integrator.schema import Table
-from integrator.tables import airbyte_catalog, avsc, ddl, yaml_table
-from integrator.tables.partitions import Partitions, group_by_table
+from integrator.tables import airbyte_catalog, avsc, sql, yaml_table
+from integrator.tables.contract import Definition, Notation, Partitions, group_by_table
 
-
-@dataclass(frozen=True)
-class Definition:
-    """What a file defines. skipped: how many statements of it say nothing of tables, by kind."""
-
-    tables: list[Table]
-    problems: list[Problem]
-    skipped: Counter[str] = field(default_factory=Counter)
-
-
-Read = tuple[list[Table], list[Problem]] | tuple[list[Table], list[Problem], Counter[str]]
-
-NOTATIONS: dict[str, Callable[[str, str, str], Read]] = {
-    ".sql": ddl.read,
-    ".ddl": ddl.read,
-    ".avsc": avsc.read,
-    ".yaml": yaml_table.read,
-    ".yml": yaml_table.read,
-    ".json": airbyte_catalog.read,
+NOTATIONS: dict[str, Notation] = {
+    ".sql": sql.NOTATION,
+    ".ddl": sql.NOTATION,
+    ".avsc": avsc.NOTATION,
+    ".yaml": yaml_table.NOTATION,
+    ".yml": yaml_table.NOTATION,
+    ".json": airbyte_catalog.NOTATION,
 }
 
 
 def is_sql(path: str) -> bool:
     """Return whether the definitions in the file at `path` are in the SQL of a database."""
-    return NOTATIONS.get(Path(path).suffix) is ddl.read
+    notation = NOTATIONS.get(Path(path).suffix)
+    return notation is not None and notation.databases is not None
+
+
+def refusal_of(sql_dialect: str) -> str:
+    """Return what is wrong with the name of a database's SQL; nothing where a notation knows it, or none is in SQL."""
+    known = [one.databases for one in NOTATIONS.values() if one.databases is not None]
+    return known[0].refusal_of(sql_dialect) if known else ""
+
+
+def read_sql(name: str, text: str, sql_dialect: str) -> Definition:
+    """Read the definitions in a text of SQL; `name` is what problems call it."""
+    return Definition(*NOTATIONS[".sql"].read(name, text, sql_dialect, False))
 
 
 def read(path: str, sql_dialect: str, partitions: Partitions = "root", *, declared: bool = False) -> Definition:
@@ -51,18 +47,15 @@ def read(path: str, sql_dialect: str, partitions: Partitions = "root", *, declar
 
     partitions: whether those of a partitioned table are that table, or each is one. declared: somebody named the SQL.
     """
-    suffix = Path(path).suffix
-    if suffix not in NOTATIONS:
+    notation = NOTATIONS.get(Path(path).suffix)
+    if notation is None:
         text = f"a table definition ends in one of {', '.join(NOTATIONS)}"
         return Definition([], [Problem(path, 0, "", text)])
     try:
         text = text_of(Path(path))
     except (OSError, UnicodeDecodeError) as error:
         return Definition([], [Problem(path, 0, "", f"the table definition cannot be read: {error}; {_ENCODINGS}")])
-    if is_sql(path):
-        found = Definition(*ddl.read(path, text, sql_dialect, declared=declared))
-    else:
-        found = Definition(*NOTATIONS[suffix](path, text, sql_dialect))
+    found = Definition(*notation.read(path, text, sql_dialect, declared))
     return replace(found, tables=group_by_table(found.tables, partitions))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from integrator.errors import Problem, shown
 from integrator.schema import Column, Table
+from integrator.tables.contract import Notation
 from integrator.tables.json_types import type_of
 
 _EXPECTED = "expected is a catalog of Airbyte: an object with streams, a list of them"
@@ -31,7 +32,7 @@ class _Stream:
     key: tuple[str, ...]
 
 
-def read(path: str, text: str, _sql_dialect: str = "") -> tuple[list[Table], list[Problem]]:
+def read(path: str, text: str, *_of_sql: object) -> tuple[list[Table], list[Problem]]:
     """Read the streams of a catalog from the JSON in `text`."""
     try:
         document = json.loads(text)
@@ -110,3 +111,6 @@ def _named(tables: Sequence[Table]) -> list[Table]:
 def _letters(text: str) -> str:
     found = re.sub(r"[^a-z0-9_]+", "_", text.lower()).strip("_")[:_SIZE]
     return found if found[:1].isalpha() else f"t_{found}"
+
+
+NOTATION = Notation(read)

@@ -11,6 +11,7 @@ from typing import Any
 from integrator import schema
 from integrator.errors import Problem
 from integrator.schema import Column, Table, Type
+from integrator.tables.contract import Notation
 
 PRIMITIVES: dict[str, Type] = {
     "boolean": schema.Boolean(),
@@ -38,7 +39,7 @@ LOGICAL: dict[str, Type] = {
 }
 
 
-def read(path: str, text: str, _sql_dialect: str) -> tuple[list[Table], list[Problem]]:
+def read(path: str, text: str, *_of_sql: object) -> tuple[list[Table], list[Problem]]:
     """Read one record schema, or a list of them, from the JSON in `text`."""
     try:
         document = json.loads(text)
@@ -97,3 +98,6 @@ def _type(avro: Any) -> tuple[bool, Type]:
     if avro["type"] == "record":
         return False, schema.Struct(tuple(_column(field) for field in avro["fields"]))
     return False, PRIMITIVES[avro["type"]]
+
+
+NOTATION = Notation(read)

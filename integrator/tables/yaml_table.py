@@ -12,6 +12,7 @@ from integrator import schema
 from integrator.errors import Problem, shown
 from integrator.names import meant, nearest
 from integrator.schema import Column, Table, Type
+from integrator.tables.contract import Notation
 
 
 class _Model(BaseModel):
@@ -53,7 +54,7 @@ class _Document(_Model):
     tables: Annotated[list[TableDefinition], Field(min_length=1)]
 
 
-def read(path: str, text: str, _sql_dialect: str) -> tuple[list[Table], list[Problem]]:
+def read(path: str, text: str, *_of_sql: object) -> tuple[list[Table], list[Problem]]:
     """Read the `tables:` of the YAML in `text`."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -124,3 +125,6 @@ def _line(node: yaml.Node | None, loc: Sequence[int | str]) -> int:
             break
         line, node = found[0].start_mark.line + 1, found[1]
     return line
+
+
+NOTATION = Notation(read)

@@ -14,7 +14,8 @@ from typing import Annotated, Literal, get_args
 import pyarrow as pa
 from pydantic import Field
 
-from integrator.channel import locations, model, shape
+from integrator.channel import locations, model
+from integrator.channel.mistakes import shape
 from integrator.channel.sources import SourceLocation
 from integrator.decode.contract import File
 from integrator.decode.lines.reading import LineReading, read_lines

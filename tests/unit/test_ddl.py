@@ -9,7 +9,7 @@ import pytest
 
 from integrator import tables
 from integrator.schema import describe
-from integrator.tables import ddl
+from integrator.tables.sql import ddl
 
 T = "create table t (id int not null, code text not null, note text);\n"
 

@@ -15,7 +15,7 @@ import pytest
 
 from integrator import tables
 from integrator.schema import describe
-from integrator.tables import ddl
+from integrator.tables.sql import ddl
 from tests.parts import postgres
 from tests.parts.catalogue import catalogue
 

@@ -129,7 +129,7 @@ SIGNS = ["\\", "'", '"', "`", "[", "]", "(", ")", "{", "$", "$a", "$a$", "/*", "
 WORDS = ["go\n", "create ", "create table ", "create table t(", "alter table t ", "begin ", "end ", "case ", "if ", "identity(", "insert ", "copy a from stdin;\n", "delimiter ", "--#SET TERMINATOR ", "nextval(", "number ", "enum(", "create trigger t ", "referencing set a.b "]  # fmt: skip
 ENDLESS = """
 import resource, sys, time
-from integrator.tables import ddl
+from integrator.tables.sql import ddl
 resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
 for part in SIGNS:
     started = time.process_time()

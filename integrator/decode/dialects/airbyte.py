@@ -24,12 +24,13 @@ from integrator.contracts.whole_event import EVENT, EVENT_COLUMNS, EVENT_TIME
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.dialects.debezium_coding import EMPTY
+from integrator.decode.dialects.texts import TextCoding, utc_typed
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.values import read_json
 from integrator.decode.order.positions import Positions
-from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
+from integrator.decode.rows.coding import stamps
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records

@@ -28,18 +28,18 @@ from integrator import schema
 from integrator.arrow.arrays import first
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
+from integrator.decode.dialects.texts import bits_of_numbers, json_typed
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.lines.lines import cut
 from integrator.decode.order.positions import Positions, number
-from integrator.decode.rows.coding import check_nested, json_typed, read_plain, zoned
+from integrator.decode.rows.coding import check_nested, read_plain, zoned
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records
 from integrator.decode.rows.runs import Fill
-from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Ints, Octets
 from integrator.engine.grammar import LIST

@@ -49,8 +49,9 @@ from integrator.decode.dialects.debezium_kinds import (
     words_of,
 )
 from integrator.decode.dialects.debezium_positions import SOURCE, Source
+from integrator.decode.dialects.fields import written_at
 from integrator.decode.dialects.record_keys import KEY, PAYLOAD, SCHEMA, keyed, keys_of, with_plain_keys
-from integrator.decode.fields import Qualified, Where, instants, named, written_at
+from integrator.decode.fields import Qualified, Where, instants, named
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts

@@ -23,11 +23,12 @@ from integrator.decode.dialects.debezium_decimals import UNSIGNED
 from integrator.decode.dialects.debezium_fields import BITS, DECIMAL, NO_FIELD, VARIABLE, Field
 from integrator.decode.dialects.debezium_times import DAYS, PER_SECOND, unit_of
 from integrator.decode.dialects.debezium_values import convert, is_precise, unsigned_bigint
+from integrator.decode.dialects.texts import read_unscaled
 from integrator.decode.encodings.encoded import VALUE
 from integrator.decode.fields import Where
 from integrator.decode.json.columns import is_number_text
 from integrator.decode.json.moments import read_moments
-from integrator.decode.json.numbers import read_unscaled, read_whole
+from integrator.decode.json.numbers import read_whole
 from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.lines.lines import cut, json_text
 from integrator.decode.rows.coding import check_nested, read_plain

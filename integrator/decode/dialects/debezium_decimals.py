@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import mask, plain_text, to_decimal
-from integrator.decode.text.binary import from_base64, from_unscaled
+from integrator.decode.dialects.texts import from_base64, from_unscaled
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Mask
 from integrator.schema import arrow_type

@@ -16,7 +16,7 @@ from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.order.positions import NO_TRANSACTION, Positions, binlog, number
 from integrator.engine.arrays import Ints, Mask
-from integrator.engine.numbers import find_first_of_two
+from integrator.engine.log_numbers import find_first_of_two
 from integrator.engine.values import Slices
 from integrator.engine.words import WORD
 from integrator.errors import DataError, Fault

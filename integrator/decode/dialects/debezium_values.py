@@ -21,8 +21,9 @@ from integrator.decode.dialects.debezium_times import (
     refuse_unit,
     unit_of,
 )
+from integrator.decode.dialects.texts import bits_of_bytes, from_base64
 from integrator.decode.json.lists import from_json_list
-from integrator.decode.text.binary import bits_of_bytes, from_base64, from_hex
+from integrator.decode.text.binary import from_hex
 from integrator.decode.text.refused import each, guarded
 from integrator.decode.text.values import from_text
 from integrator.engine.arrays import Mask

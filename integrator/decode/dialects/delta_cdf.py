@@ -23,13 +23,14 @@ from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, Parts, mark, of_parts
+from integrator.decode.dialects.texts import TextCoding, utc_typed
 from integrator.decode.fields import Where, digits, integers
 from integrator.decode.json.document import read_document
 from integrator.decode.json.objects import Objects
 from integrator.decode.lines.files import BLOCK_BYTES, open_file
 from integrator.decode.lines.lines import Lines
 from integrator.decode.order.positions import NO_TRANSACTION, Positions
-from integrator.decode.rows.coding import INSTANT, TextCoding, stamps, utc_typed
+from integrator.decode.rows.coding import INSTANT, stamps
 from integrator.decode.rows.columns import RowValues
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.rows.records import Records

@@ -6,11 +6,12 @@ import pyarrow as pa
 
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords
+from integrator.decode.dialects.texts import TextCoding, utc_typed
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.order.positions import Positions, number
-from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
+from integrator.decode.rows.coding import stamps
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records

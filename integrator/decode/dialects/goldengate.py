@@ -21,16 +21,17 @@ from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
-from integrator.decode.fields import Where, digits, qualified
+from integrator.decode.dialects.fields import qualified
+from integrator.decode.dialects.texts import TextCoding, from_base64, json_typed
+from integrator.decode.fields import Where, digits
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.slices import raw_of
 from integrator.decode.order.positions import Positions, number
-from integrator.decode.rows.coding import TextCoding, json_typed, stamps, zoned
+from integrator.decode.rows.coding import stamps, zoned
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records
-from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Mask, Places
 from integrator.engine.values import Slices

@@ -23,18 +23,18 @@ from integrator import schema
 from integrator.arrow.arrays import first
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
+from integrator.decode.dialects.texts import TextCoding, bits_of_numbers, utc_typed
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import texts_of
 from integrator.decode.order.positions import Positions, binlog, number
-from integrator.decode.rows.coding import TextCoding, check_nested, utc_typed
+from integrator.decode.rows.coding import check_nested
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records
 from integrator.decode.rows.runs import Fill
-from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import ValueRefused, each, guarded
 from integrator.engine.arrays import Mask, Octets
 from integrator.engine.grammar import LIST

@@ -22,15 +22,16 @@ from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
-from integrator.decode.fields import Where, instants, named, qualified, with_headers
+from integrator.decode.dialects.fields import qualified, with_headers
+from integrator.decode.dialects.texts import TextCoding, from_base64, json_typed
+from integrator.decode.fields import Where, instants, named
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.order.positions import Positions
-from integrator.decode.rows.coding import TextCoding, json_typed, zoned
+from integrator.decode.rows.coding import zoned
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records
-from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.engine.arrays import Mask
 from integrator.errors import DataError, Fault

@@ -20,11 +20,11 @@ from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, TransactionMarks, of_lines
 from integrator.decode.dialects import postgres
+from integrator.decode.dialects.texts import TextCoding
 from integrator.decode.fields import Where, digits, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.order.positions import NO_TRANSACTION, Begins, Positions
-from integrator.decode.rows.coding import TextCoding
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.records import Records
 from integrator.decode.rows.without_form import NullingCoding

@@ -13,7 +13,7 @@ from integrator.decode.json.objects import Objects
 from integrator.decode.rows.coding import stamps
 from integrator.decode.text.moments import ZONE
 from integrator.engine.arrays import Ints, Mask
-from integrator.engine.numbers import parse_hexadecimal_pairs
+from integrator.engine.log_numbers import parse_hexadecimal_pairs
 from integrator.errors import shown
 
 Letters = np.ndarray[tuple[int], np.dtype[np.str_]]

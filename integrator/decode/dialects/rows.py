@@ -23,9 +23,10 @@ from integrator.arrow.arrays import flat
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, of_lines
 from integrator.decode.dialects.debezium_coding import DebeziumCoding, fields_of, placeholders
+from integrator.decode.dialects.fields import written_at
 from integrator.decode.dialects.record_keys import KEY, PAYLOAD, SCHEMA, keyed, names_of, with_plain_keys
 from integrator.decode.encodings.encoded import VALUE
-from integrator.decode.fields import Where, written_at
+from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.objects import Objects
 from integrator.decode.lines.lines import RecordKeys

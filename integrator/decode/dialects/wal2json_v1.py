@@ -7,12 +7,12 @@ import numpy as np
 from integrator.arrow.arrays import first
 from integrator.decode.dialect import Decoded
 from integrator.decode.dialects import postgres
+from integrator.decode.dialects.texts import TextCoding
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document
 from integrator.decode.json.named import NamedLists, as_objects, plain_names
 from integrator.decode.json.objects import Objects
 from integrator.decode.order.positions import Positions
-from integrator.decode.rows.coding import TextCoding
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.rows.records import Records
 from integrator.decode.text.values import from_column

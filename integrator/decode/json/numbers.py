@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from integrator.decode.json.slices import bits
 from integrator.engine.arrays import Ints, Mask, Octets
-from integrator.engine.numbers import MOST_DIGITS, parse_booleans, parse_decimals, parse_unscaled, parse_whole
+from integrator.engine.numbers import parse_booleans, parse_decimals, parse_whole
 from integrator.engine.values import Slices
 from integrator.schema import Decimal, Integer, arrow_type
 
@@ -53,16 +53,6 @@ def read_decimals(text: Octets, at: Slices, kind: Decimal) -> pa.Array | None:
     size = len(at.start)
     numbers, valid = np.empty(size, np.int64), np.empty(size, np.bool_)
     if not parse_decimals(text, at.start, at.end, kind.scale, kind.precision, numbers, valid):
-        return None
-    return decimals_of(numbers, valid, kind)
-
-
-def read_unscaled(text: Octets, at: Slices, kind: Decimal) -> pa.Array | None:
-    """Return decimals of a type, whose unscaled numbers are in base64; None where one is long, or is no base64."""
-    size = len(at.start)
-    numbers, valid = np.empty(size, np.int64), np.empty(size, np.bool_)
-    most = 10 ** min(kind.precision, MOST_DIGITS) - 1
-    if not parse_unscaled(text, at.start, at.end, most, numbers, valid):
         return None
     return decimals_of(numbers, valid, kind)
 

@@ -7,19 +7,15 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.decode.fields import Where
-from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import Zone, read_dates, read_moments
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers, read_truth
 from integrator.decode.json.slices import texts_of
 from integrator.decode.json.values import read_json
-from integrator.decode.text.binary import from_base64
 from integrator.decode.text.moments import timestamp
 from integrator.decode.text.refused import ValueRefused, guarded
-from integrator.decode.text.values import from_column
 from integrator.engine.arrays import Octets
 from integrator.engine.values import Slices, first_odd
 from integrator.errors import DataError, Fault, shown
@@ -48,41 +44,6 @@ class Coding(Protocol):
     def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
         """Return values of a kind in their type. Raises ValueRefused, and what Arrow raises for values."""
         ...
-
-
-@dataclass(frozen=True)
-class TextCoding:
-    """Values that are read as the text that they have, whether it stands in quotes or not.
-
-    name: the dialect. convert_text: from texts to a type. bare, zoned: what is after moments without and with a zone.
-    scalars: whether no value is an object or a list.
-    """
-
-    name: str
-    convert_text: Convert
-    bare: Zone = "any"
-    zoned: Zone = "own"
-    scalars: bool = False
-
-    @property
-    def key(self) -> Hashable:
-        """What identifies the coding."""
-        return self.name
-
-    def variant_key(self, variant: int) -> Hashable:
-        """Return the variant itself: names that are no columns may differ by it."""
-        return variant
-
-    def kind(self, _table: Table, column: Column, _variant: int) -> Hashable:
-        """Return the type of a column."""
-        return column.type
-
-    def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
-        """Return values in their type. Raises ValueRefused."""
-        own = cast("Type", kind)
-        check_nested(text, at, own, scalars=self.scalars)
-        found = read_plain(text, at, own, self.zoned if isinstance(own, schema.Timestamp) and own.zoned else self.bare)
-        return self.convert_text(own, texts_of(text, at)) if found is None else found
 
 
 @dataclass(frozen=True)
@@ -141,17 +102,6 @@ def check_nested(
         raise ValueRefused(wrong, f"{shown(value)} is no {describe(kind)}", is_whole=True)
 
 
-def json_typed(kind: Type, values: pa.Array) -> pa.Array:
-    """Return the text of JSON values in a type. Raises ValueRefused."""
-    match kind:
-        case schema.Array(item):
-            return from_json_list(values, item, lambda items, _quoted: json_typed(item, items))
-        case schema.Timestamp(zoned=False):  # several producers write Z after moments without a zone
-            return from_column(pc.replace_substring_regex(values, r"(\d\d:\d\d.*)(Z|\+00:?00)$", r"\1"), kind)
-        case _:
-            return from_column(values, kind)
-
-
 def zoned(kind: schema.Timestamp, values: pa.Array, zone: str) -> pa.Array:
     """Return texts of moments with a zone: those that are written without one are of `zone`. Raises ValueRefused."""
     return guarded(values, lambda part: timestamp(part, kind, zone), describe(kind))
@@ -167,14 +117,3 @@ def stamps(where: Where, name: str, values: pa.Array, zone: str) -> pa.Array:
         return zoned(INSTANT, values, zone)
     except ValueRefused as error:
         raise DataError(Fault(where.place(error.index), f"{name}: {error}; mend the record")) from None
-
-
-def utc_typed(kind: Type, values: pa.Array, decode: Callable[[pa.Array], pa.Array] = from_base64) -> pa.Array:
-    """Return as `json_typed`; `decode` reads bytes, and moments without a zone are in UTC. Raises ValueRefused."""
-    match kind:
-        case schema.Bytes():
-            return guarded(values, decode, describe(kind))
-        case schema.Timestamp(zoned=True):
-            return zoned(kind, values, "UTC")
-        case _:
-            return json_typed(kind, values)

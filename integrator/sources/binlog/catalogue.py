@@ -22,7 +22,7 @@ from integrator.sources.binlog.server import Session, quoted
 from integrator.sources.binlog.settings import status
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted, tables_of
 from integrator.sources.capture.ranges import Part
-from integrator.tables import mysql_catalogue
+from integrator.tables.sql import mysql_catalogue
 
 _SYSTEM = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 _TABLES = (

@@ -108,7 +108,7 @@ class BinlogSource(CapturedSource):
     def points(self) -> SnapshotPoints:
         """Return what makes places: sessions of their own."""
         record = records.read(self.state / SPOOL) if self.state else None
-        return SnapshotPoints(self._server, self.location, record.numbers if record else {}, structlog.get_logger())
+        return SnapshotPoints(self._server, self.location, record or Record("", "", ""), structlog.get_logger())
 
     def captured(self) -> int:
         """Return the place that the spool has, or the record beside it."""

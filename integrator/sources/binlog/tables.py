@@ -40,7 +40,6 @@ class Tables:
         self.charsets = Charsets(session)
         self.replayed: set[str] | None = None
         self._looked, self._is_stale = time.monotonic(), False
-        self.there: Sequence[Captured] = ()
         self._maps: dict[bytes, Rows | None] = {}
         self._by_number: dict[bytes, Rows | None] = {}
         self._named: dict[str, TableMap] = {}

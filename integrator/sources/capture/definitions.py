@@ -21,8 +21,8 @@ from integrator.decode.rows.without_form import MAY_LACK
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.schema import Column, String, Table
 from integrator.sources.spool import sealed_in
-from integrator.tables import ddl
-from integrator.tables.partitions import group_by_table
+from integrator.tables import read_sql
+from integrator.tables.contract import group_by_table
 
 FILE = "captured.json"
 
@@ -199,11 +199,11 @@ def tables_of(definition: Definition) -> Sequence[Table]:
 @lru_cache(maxsize=64)
 def _tables(text: str) -> tuple[Table, ...]:
     given = Definition(**json.loads(text))
-    tables, problems, *_ = ddl.read("the catalogue", given.sql, given.dialect)
-    if problems:
-        raise ConfigurationError(problems)
+    definition = read_sql("the catalogue", given.sql, given.dialect)
+    if definition.problems:
+        raise ConfigurationError(definition.problems)
     found = []
-    for table in group_by_table(tables, given.partitions):
+    for table in group_by_table(definition.tables, given.partitions):
         columns = given.columns.get(table.full_name)
         if columns is not None:
             own = tuple(one for one in table.columns if one.name in columns)

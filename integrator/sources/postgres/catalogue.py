@@ -14,8 +14,8 @@ from integrator.sources.capture.definitions import Definition, Definitions, is_w
 from integrator.sources.capture.ranges import Part
 from integrator.sources.postgres.server import Session, quoted
 from integrator.sources.postgres.slot import version_of
-from integrator.tables import postgres_catalogue
-from integrator.tables.postgres_catalogue import literal
+from integrator.tables.sql import postgres_catalogue
+from integrator.tables.sql.postgres_catalogue import literal
 
 _TABLES = """
 with recursive member(root, oid) as (

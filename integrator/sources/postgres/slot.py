@@ -11,7 +11,7 @@ from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.contract import ServerLog
 from integrator.sources.postgres.server import END, Session, is_standby, lsn_of, lsn_text, quoted
-from integrator.tables.postgres_catalogue import literal
+from integrator.tables.sql.postgres_catalogue import literal
 
 PLUGIN = "pgoutput"
 _MESSAGES_FROM, _STATUS_FROM, _LEAST, _FAILOVER_FROM, _STANDBY_FROM = 140000, 130000, 100000, 170000, 160000

@@ -19,7 +19,7 @@ from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.rewrites import with_shapes
 from integrator.sources.postgres.server import END, Server, Session, is_standby, lsn_of, lsn_text, psycopg2, quoted
 from integrator.sources.postgres.slot import Names, version_of
-from integrator.tables.postgres_catalogue import literal
+from integrator.tables.sql.postgres_catalogue import literal
 
 _FRAME_BYTES = 1024 * 1024
 _LATER_S, _MOST_S, _REST = 2.0, 64.0, 5

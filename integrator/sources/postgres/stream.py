@@ -42,7 +42,7 @@ from integrator.sources.postgres.slot import (
 from integrator.sources.postgres.snapshot import ReadPoints, SlotPoints
 from integrator.sources.postgres.tables import PublishedTables
 from integrator.sources.spool import Spool
-from integrator.tables.postgres_catalogue import literal
+from integrator.tables.sql.postgres_catalogue import literal
 
 _TABLES_S, _CONFIRM_S, _WAIT_S, _SETTLE_S = 10.0, 5.0, 0.05, 10.0
 _LOOKED_AT = frozenset((BEGIN, RELATION))

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from sqlglot import Token
 
-from integrator.tables import constants
-from integrator.tables.cursor import Cursor, Name, parts_of
-from integrator.tables.drafts import Draft, Drafts
-from integrator.tables.items import ColumnItem, Item, KeyItem, column_of, is_other, items_of, key_columns
-from integrator.tables.refused import NotUnderstood
-from integrator.tables.script import Folding, Tokens, all_words_of, word_of
+from integrator.tables.sql import constants
+from integrator.tables.sql.cursor import Cursor, Name, parts_of
+from integrator.tables.sql.drafts import Draft, Drafts
+from integrator.tables.sql.items import ColumnItem, Item, KeyItem, column_of, is_other, items_of, key_columns
+from integrator.tables.sql.lexical import NotUnderstood
+from integrator.tables.sql.script import Folding, Tokens, all_words_of, word_of
 
 _HARMLESS = (
     "OWNER TO", "CLUSTER ON", "SET WITHOUT", "SET (", "RESET (", "SET TABLESPACE", "SET LOGGED", "SET UNLOGGED",

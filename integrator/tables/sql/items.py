@@ -10,13 +10,12 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from integrator.tables import constants
-from integrator.tables.bare import bare
-from integrator.tables.cursor import Cursor, parts_of
-from integrator.tables.lexical import STANDARD
-from integrator.tables.refused import NotUnderstood
-from integrator.tables.script import Folding, Tokens, all_words_of, words_of
-from integrator.tables.spelling import spelled
+from integrator.tables.sql import constants
+from integrator.tables.sql.bare import bare
+from integrator.tables.sql.cursor import Cursor, parts_of
+from integrator.tables.sql.lexical import STANDARD, NotUnderstood
+from integrator.tables.sql.script import Folding, Tokens, all_words_of, words_of
+from integrator.tables.sql.spelling import spelled
 
 MYSQL_ALONE = {exp.DType.UINT, exp.DType.UBIGINT, exp.DType.USMALLINT, exp.DType.UTINYINT, exp.DType.UMEDIUMINT}
 _OF_MYSQL = "PostgreSQL does not have this; name the file's SQL: tables: [{file: …, sql_dialect: mysql}]"

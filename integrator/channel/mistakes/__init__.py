@@ -7,22 +7,21 @@ checked too, so that one run of `check` finds what is wrong elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from integrator.channel import paths, wrong_keys, wrong_values
 from integrator.channel.access import KafkaAccess
-from integrator.channel.mistake import NOTHING, Mistake, ModelError
+from integrator.channel.mistakes.explained import EXPLAINED
+from integrator.channel.mistakes.mistake import NOTHING, Mistake, ModelError
+from integrator.channel.mistakes.shape import field_at, value_at
 from integrator.channel.model import Channel
+from integrator.channel.problems import Removed
 from integrator.channel.reader import Path_, Source
-from integrator.channel.shape import field_at, value_at
 from integrator.errors import Problem
 
-_EXPLAINED = {**wrong_keys.EXPLAINED, **wrong_values.EXPLAINED}
 _STAND_INS: dict[str, Any] = {
     "channel": "channel",
     "path": "changes",
@@ -41,31 +40,11 @@ _BRANCHES = ("str", "TableFile")
 """What an entry of `tables` may be, as the model calls it."""
 
 
-@dataclass
-class Removed:
-    """What was removed from a channel: paths, and the columns that the actions name of which something was removed."""
-
-    paths: set[Path_] = field(default_factory=set)
-    columns: set[str] = field(default_factory=set)
-
-    def is_consequence(self, path: Path_) -> bool:
-        """Return whether a problem at a path is one of what was removed there, or from the whole that it is of."""
-        return any(path[: len(one)] == one for one in self.paths) or (path != () and self.lacks(path))
-
-    def lacks(self, path: Path_) -> bool:
-        """Return whether something was removed from the mapping or the list at a path."""
-        return any(one[:-1] == path for one in self.paths)
-
-
-def channel_of(
-    data: Any, written: dict[Path_, str], source: Source, dialects: Sequence[str]
+def salvaged(
+    error: ValidationError, data: Any, written: dict[Path_, str], source: Source, context: Mapping[str, Any]
 ) -> tuple[Channel | None, list[Problem], Removed]:
-    """Return the channel that is left, if any is, every mistake, and what was removed."""
-    removed, context = Removed(), {"dialects": dialects, paths.DIRECTORY: source.directory}
-    try:
-        return Channel.model_validate(data, context=context), [], removed
-    except ValidationError as error:
-        mistakes = _mistakes(error.errors(), data, written)
+    """Return the channel that is left of what the model refused, if any is, every mistake, and what was removed."""
+    removed, mistakes = Removed(), _mistakes(error.errors(), data, written)
     problems = [source.problem(mistake.path, mistake.text) for mistake in mistakes.values()]
     if () in mistakes:  # the file is no mapping
         return None, problems, removed
@@ -93,7 +72,7 @@ def _mistakes(errors: Sequence[ErrorDetails], data: Any, written: dict[Path_, st
 
 def _mistake(error: ErrorDetails, path: Path_, data: Any, written: dict[Path_, str]) -> Mistake:
     found = ModelError(error["type"], path, error.get("input"), error["msg"], error.get("ctx", {}), data, written)
-    explain = _EXPLAINED.get(error["type"])
+    explain = EXPLAINED.get(error["type"])
     made = (explain(found) if explain is not None else None) or Mistake(path, f"{error['msg']}; found {found.shown}")
     if error["loc"][-1:] == ("[key]",):
         return Mistake(path, made.text, "" if made.replacement is NOTHING else str(made.replacement))

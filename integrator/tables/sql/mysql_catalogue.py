@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from integrator.tables.postgres_catalogue import Asked
+from integrator.tables.sql.postgres_catalogue import Asked
 
 _SYSTEM = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 NAMES = (

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from sqlglot import Token, TokenType
 
-from integrator.tables.refused import NotUnderstood
-from integrator.tables.script import Folding, Tokens, all_words_of, word_of, words_of
+from integrator.tables.sql.lexical import NotUnderstood
+from integrator.tables.sql.script import Folding, Tokens, all_words_of, word_of, words_of
 
 
 class Name(NamedTuple):

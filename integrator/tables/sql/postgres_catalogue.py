@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from integrator.tables.sql_types import NAMED
+from integrator.tables.sql.sql_types import NAMED
 
 
 class Asked(Protocol):

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from integrator.channel.actions import ACTIONS
 from integrator.channel.base import Counted
-from integrator.channel.locations import KafkaLocation, Location, kafka_model
+from integrator.channel.locations import KafkaLocation, Location, class_of, kafka_model
 from integrator.channel.model import Channel
 from integrator.channel.reader import Path_
 from integrator.channel.topics import TopicsLocation
@@ -70,11 +70,6 @@ def _branches(kind: Any) -> Iterator[Any]:
             yield from _branches(one)
     else:
         yield kind
-
-
-def class_of(kind: type[BaseModel]) -> str:
-    """Return the class of a kind of location."""
-    return str(get_args(kind.model_fields["class_"].annotation)[0])
 
 
 LOCATIONS: dict[str, type[BaseModel]] = {

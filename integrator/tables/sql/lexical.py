@@ -53,6 +53,15 @@ _WORDS = r"\b(?:begin|case|end)\b(?:[ \t]+(?:if|loop|while|repeat|for|case|tran|
 _FLAGS = re.MULTILINE | re.DOTALL | re.IGNORECASE
 
 
+class NotUnderstood(ValueError):
+    """A statement, or a part of it, that is not understood; `line` is where it begins, `where` the table or column."""
+
+    def __init__(self, text: str, line: int, where: str = "") -> None:
+        super().__init__(text)
+        self.line = line
+        self.where = where
+
+
 class Mark(NamedTuple):
     """What was found at a place of a script: one of the groups of `marks_of`."""
 

@@ -16,17 +16,16 @@ import sqlglot
 from integrator.errors import Problem
 from integrator.names import meant
 from integrator.schema import Table
-from integrator.tables import procedures, whose
-from integrator.tables.alter import Altering
-from integrator.tables.create import Creating
-from integrator.tables.cursor import Cursor
-from integrator.tables.drafts import Drafts
-from integrator.tables.lexical import LIKE_POSTGRES, STANDARD
-from integrator.tables.named_types import NamedTypes
-from integrator.tables.refused import NotUnderstood
-from integrator.tables.scanner import Scanner, Statement
-from integrator.tables.script import folding_of, tokens_of
-from integrator.tables.statements import MODIFIERS, OBJECTS, TEMPORARY, harmless_of
+from integrator.tables.sql import procedures, whose
+from integrator.tables.sql.alter import Altering
+from integrator.tables.sql.create import Creating
+from integrator.tables.sql.cursor import Cursor
+from integrator.tables.sql.drafts import Drafts
+from integrator.tables.sql.lexical import LIKE_POSTGRES, STANDARD, NotUnderstood
+from integrator.tables.sql.named_types import NamedTypes
+from integrator.tables.sql.scanner import Scanner, Statement
+from integrator.tables.sql.script import folding_of, tokens_of
+from integrator.tables.sql.statements import MODIFIERS, OBJECTS, TEMPORARY, harmless_of
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of what it cannot read, which is a problem here
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from integrator.schema import Column, Table
-from integrator.tables import constants
-from integrator.tables.cursor import Name
-from integrator.tables.items import ColumnItem, ComputedItem, Item, KeyItem, NotNullItem
-from integrator.tables.named_types import NamedTypes
-from integrator.tables.refused import NotUnderstood
+from integrator.tables.sql import constants
+from integrator.tables.sql.cursor import Name
+from integrator.tables.sql.items import ColumnItem, ComputedItem, Item, KeyItem, NotNullItem
+from integrator.tables.sql.lexical import NotUnderstood
+from integrator.tables.sql.named_types import NamedTypes
 
 
 @dataclass

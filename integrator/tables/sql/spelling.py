@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import Token, TokenType
 
-from integrator.tables.script import Tokens, all_words_of, word_of
+from integrator.tables.sql.script import Tokens, all_words_of, word_of
 
 _SPATIAL = {
     "GEOMETRY", "GEOGRAPHY", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON",

@@ -5,7 +5,7 @@ A statement that begins with none of them is a problem: it may be misspelt, or a
 
 from __future__ import annotations
 
-from integrator.tables.lexical import LIKE_POSTGRES
+from integrator.tables.sql.lexical import LIKE_POSTGRES
 
 _ALL = """
     ANALYZE BEGIN CALL CLOSE COMMENT COMMIT DECLARE DELETE DESCRIBE EXECUTE EXPLAIN FETCH GRANT INSERT LOCK MERGE OPEN

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from sqlglot import Token
 
-from integrator.tables.cursor import Cursor, Name
-from integrator.tables.drafts import Drafts
+from integrator.tables.sql.cursor import Cursor, Name
+from integrator.tables.sql.drafts import Drafts
 
 CALLED = re.compile(r"\bsp_(?:addtype|rename)\b", re.IGNORECASE)
 

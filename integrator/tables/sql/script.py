@@ -10,9 +10,8 @@ from sqlglot import Token, TokenType
 from sqlglot.dialects.dialect import NormalizationStrategy
 from sqlglot.errors import SqlglotError
 
-from integrator.tables.lexical import STANDARD
-from integrator.tables.refused import NotUnderstood
-from integrator.tables.scanner import Statement
+from integrator.tables.sql.lexical import STANDARD, NotUnderstood
+from integrator.tables.sql.scanner import Statement
 
 Tokens = Sequence[Token]
 

@@ -11,9 +11,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from integrator.tables import clients, routines
-from integrator.tables.lexical import BLOCKS, LIKE_POSTGRES, TABLE_LINE, Mark, is_first, is_nested, marks_of
-from integrator.tables.refused import NotUnderstood
+from integrator.tables.sql import clients, routines
+from integrator.tables.sql.lexical import (
+    BLOCKS,
+    LIKE_POSTGRES,
+    TABLE_LINE,
+    Mark,
+    NotUnderstood,
+    is_first,
+    is_nested,
+    marks_of,
+)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from integrator.tables.lexical import Mark, is_first
+from integrator.tables.sql.lexical import Mark, is_first
 
 
 class Ended(NamedTuple):

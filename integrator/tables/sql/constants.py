@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from integrator.schema import Boolean, Date, Decimal, Float, Integer, String, Timestamp, Type, arrow_type
-from integrator.tables.lexical import STANDARD
+from integrator.tables.sql.lexical import STANDARD
 
 _READ = (Boolean, Integer, Float, Decimal, Date, Timestamp)
 """Types, beside text, of which a constant is read."""

@@ -10,12 +10,12 @@ from sqlglot import exp
 
 from integrator import schema
 from integrator.schema import Type
-from integrator.tables.cursor import Cursor, Name, parts_of
-from integrator.tables.items import ColumnItem, Item, column_of, items_of
-from integrator.tables.refused import NotUnderstood
-from integrator.tables.scanner import Statement
-from integrator.tables.script import Folding, tokens_of
-from integrator.tables.sql_types import type_of
+from integrator.tables.sql.cursor import Cursor, Name, parts_of
+from integrator.tables.sql.items import ColumnItem, Item, column_of, items_of
+from integrator.tables.sql.lexical import NotUnderstood
+from integrator.tables.sql.scanner import Statement
+from integrator.tables.sql.script import Folding, tokens_of
+from integrator.tables.sql.sql_types import type_of
 
 _TEXTS: dict[str, Type] = {
     "AS ENUM": schema.String(None, "enum"),

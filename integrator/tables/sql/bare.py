@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import Token, TokenType
 
-from integrator.tables.script import Tokens, all_words_of, word_of
-from integrator.tables.spelling import after_group
+from integrator.tables.sql.script import Tokens, all_words_of, word_of
+from integrator.tables.sql.spelling import after_group
 
 _OF_KEYS = ("PRIMARY", "UNIQUE")
 _SKIPPED = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from integrator.tables.lexical import LIKE_POSTGRES
+from integrator.tables.sql.lexical import LIKE_POSTGRES
 
 _TO_END = r"[^\n]*"
 _SQLPLUS = (

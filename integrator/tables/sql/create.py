@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from integrator.tables.cursor import Cursor, Name, parts_of
-from integrator.tables.drafts import Draft, Drafts
-from integrator.tables.items import KeyItem, items_of
-from integrator.tables.refused import NotUnderstood
-from integrator.tables.script import Folding, Tokens, all_words_of, word_of
+from integrator.tables.sql.cursor import Cursor, Name, parts_of
+from integrator.tables.sql.drafts import Draft, Drafts
+from integrator.tables.sql.items import KeyItem, items_of
+from integrator.tables.sql.lexical import NotUnderstood
+from integrator.tables.sql.script import Folding, Tokens, all_words_of, word_of
 
 _TAIL = ("PARTITION BY", "USING", "WITH", "WITHOUT OIDS", "ON COMMIT", "TABLESPACE")
 """What PostgreSQL has after the columns, and says nothing of them."""
