@@ -13,9 +13,8 @@ from integrator.decode.contract import Batch, File, PreviousEnd, Reading
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.decode.order.ascending import Ascending
-from integrator.decode.order.positions import Positions
+from integrator.decode.order.positions import Positions, ended
 from integrator.decode.order.sequencer import Sequencer, trailing
-from integrator.decode.order.transactions import ended
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows.records import Records, change_rows, check_tables
 

@@ -19,7 +19,7 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from integrator.channel.loopback import is_loopback
-from integrator.channel.monitor import DEFAULT_LISTEN
+from integrator.channel.model import DEFAULT_LISTEN
 from integrator.errors import ConfigurationError, Defect, EnvironmentFault
 from integrator.monitor.monitor import Monitor
 from integrator.monitor.page import SCRIPT_HASH, page

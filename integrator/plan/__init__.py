@@ -45,8 +45,8 @@ from integrator.plan.kafka import Client, KafkaSettings, kafka_settings, with_pr
 from integrator.plan.layout import layout_of
 from integrator.plan.notes import notes_of, notes_of_added, notes_of_deletes, notes_of_partitions
 from integrator.plan.parameters import ChannelScope, absent_tables
-from integrator.plan.refresh import conditions_of
 from integrator.plan.registry import RegistrySettings, Strategies, clashes, registrations, settings_of
+from integrator.plan.restrict import conditions_of
 from integrator.plan.schedule import schedule_of
 from integrator.plan.source import (
     check_sources,

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from integrator.channel import reader
 from integrator.channel.created_topics import Creation, creation_of
 from integrator.channel.locations import KafkaLocation
-from integrator.channel.model import Channel, Restart
-from integrator.channel.monitor import Monitor
+from integrator.channel.model import Channel, Monitor, Restart
 from integrator.channel.reader import Path_
 from integrator.channel.resolved import Resolved
 from integrator.channel.secret import Secrets
@@ -17,8 +16,8 @@ from integrator.contracts.recipe import Recipe
 from integrator.errors import Problem
 from integrator.plan.definitions import Definitions
 from integrator.plan.ends import AnySource
-from integrator.plan.refresh import Conditions
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, registrations
+from integrator.plan.restrict import Conditions
 from integrator.plan.schedule import Schedule
 from integrator.plan.source import table_sources
 from integrator.sources.contract import Source

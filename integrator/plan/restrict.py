@@ -1,8 +1,8 @@
-"""Restrict, and Capture's conditions -> which rows are captured, and where they go."""
+"""Restrict, and Capture's conditions -> which rows are captured, and where they go; conditions of refreshes."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from integrator import schema
@@ -15,6 +15,21 @@ from integrator.plan.parameters import TableScope
 from integrator.schema import Table
 from integrator.transform import sql_types as engine
 from integrator.transform.restrict import reaching
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Restrict's RefreshCondition, SliceCountCondition and SliceSeriesCondition of a table."""
+
+    refresh: str | None = None
+    count: str | None = None
+    series: str | None = None
+
+
+def conditions_of(given: TableScope) -> Conditions:
+    """Return the conditions that hold for a table at its source."""
+    restrict = given.source.restrict.values
+    return Conditions(restrict.RefreshCondition, restrict.SliceCountCondition, restrict.SliceSeriesCondition)
 
 
 def restricted(capture: CaptureRecipe, given: TableScope, in_records: Table, names: tuple[str, str]) -> CaptureRecipe:

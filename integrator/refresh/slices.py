@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from integrator import schema
 from integrator.errors import ConfigurationError, Problem
-from integrator.plan.refresh import Conditions
+from integrator.plan.restrict import Conditions
 from integrator.schema import Table
 
 _MODULO = re.compile(r"([^%<;]*[^%<;\s])\s*%\s*(\d+)")

@@ -8,7 +8,7 @@ import pytest
 from integrator.arrow.arrays import FEW_ROWS
 from integrator.decode.contract import Reading
 from integrator.decode.rows import runs as decode_rows
-from integrator.encode import programs
+from integrator.encode import batch
 from integrator.encode.batch import encoders_of
 from integrator.errors import DataError, IntegratorError
 from tests.parts import pure
@@ -66,7 +66,7 @@ def both(recipe, path, monkeypatch):
     """What comes of tables together, and of each alone by its own recipe, in blocks of its own."""
     joint = outcome(recipe, path)
     with monkeypatch.context() as patch:
-        patch.setattr(programs, "_without_name", lambda _table: None)
+        patch.setattr(batch, "_without_name", lambda _table: None)
         patch.setattr(decode_rows, "FEW_ROWS", 0)
         encoders_of.cache_clear()
         alone = outcome(recipe, path)

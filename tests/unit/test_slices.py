@@ -3,7 +3,7 @@
 import pytest
 
 from integrator.errors import ConfigurationError
-from integrator.plan.refresh import Conditions
+from integrator.plan.restrict import Conditions
 from integrator.refresh.slices import slices_of
 from integrator.schema import Column, Float, Integer, String, Table, decimal
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -11,12 +12,45 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
-from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
+from integrator.contracts.sequence import SEQUENCE_WIDTHS, EndedTransactions, OpenTransaction, hexadecimal
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.lines.joined import ONE_STREAM, Streams
+from integrator.decode.rows.records import Sequenced
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import parse_numbers_at_end
+
+
+def ended(positions: Positions, placed: Sequenced, opened: Sequence[OpenTransaction]) -> EndedTransactions:
+    """Return the transactions that end in records with these positions and places.
+
+    One ends where the source marks its end, or with the next record of another one. opened: of each stream the
+    transaction that was open before its first record.
+    """
+    if not len(positions.rows):
+        closed = [one.tx for one in opened if positions.closed and one.tx is not None]
+        return EndedTransactions(pa.array(closed, pa.string()))
+    runs, first = positions.runs, positions.streams.begin
+    last = np.append(first[1:], len(positions.rows)) - 1
+    begin = pa.array(runs.begin)
+    names = pc.binary_join_element_wise(placed.commit.take(begin), placed.segment.take(begin), "|")
+    known = np.ones(len(names), bool)
+    if positions.transaction is not None:
+        known = mask(pc.is_valid(positions.transaction.take(begin)))
+    ends = np.ones(len(names), bool)
+    ends[runs.of_record[last]] = False
+    if positions.ends is not None:
+        ends |= np.bincount(runs.of_record, positions.ends) > 0
+    if positions.given is not None:
+        ends[runs.of_record[last]] |= positions.given.left[last] == 1
+    before = [
+        one.tx
+        for one, name in zip(opened, names.take(pa.array(runs.of_record[first])).to_pylist(), strict=True)
+        if one.tx is not None and (positions.closed or one.tx != name)
+    ]
+    together = pa.concat_arrays([pa.array(before, pa.string()), names.filter(pa.array(ends & known))])
+    return EndedTransactions(together, names.filter(pa.array(~known)))
+
 
 NO_COMMIT, NO_TRANSACTION = ("0" * width for width in SEQUENCE_WIDTHS[:2])
 ENDED = OpenTransaction(since_start=False, goes_on=False)
