@@ -91,6 +91,9 @@ faults: $(VENV)/prepared leaves
 	$(BIN)/python -m tests.faults.capture_campaign --defines --minutes 60 --seed 11
 	$(BIN)/python -m tests.faults.capture_campaign --defines --minutes 60 --seed 12 --product mariadb
 	$(BIN)/python -m tests.faults.capture_campaign --defines --minutes 60 --seed 13 --product mysql
+	$(BIN)/python -m tests.faults.failover_campaign --rounds 10 --seed 15
+	$(BIN)/python -m tests.faults.failover_campaign --rounds 10 --seed 15 --product mariadb
+	$(BIN)/python -m tests.faults.failover_campaign --rounds 10 --seed 15 --product postgres
 	$(BIN)/python -m tests.faults.set_aside_campaign --rounds 20 --seed 14
 	$(BIN)/python -m tests.faults.frozen_states --rounds 16 --seed 6
 	$(BIN)/python -m tests.faults.restarts --restarts 200

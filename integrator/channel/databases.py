@@ -119,7 +119,7 @@ class PostgresLocation(DatabaseLocation):
     failover: bool = Field(
         False,
         description="Whether standbys that synchronize slots have ours, too, so that the capture goes on at a "
-        "promoted one: from PostgreSQL 17 on.",
+        "promoted one: from PostgreSQL 17 on. Not at a standby.",
     )
     dialect: Literal["pgoutput"] = Field("pgoutput", description="How changes come; there is nothing to choose.")
     start_position: Annotated[str, Field(pattern=_LSN)] | None = Field(

@@ -28,7 +28,7 @@ _FOLLOW = {
 _STOP = {"mariadb": "stop slave", "mysql": "stop replica"}
 _FORGET = {"mariadb": "reset slave all", "mysql": "reset replica all"}
 _POSITION = {"mariadb": "select @@global.gtid_binlog_pos", "mysql": "select @@global.gtid_executed"}
-_WAIT = {"mariadb": "select master_gtid_wait('{}', 60)", "mysql": "select wait_for_executed_gtid_set('{}', 60)"}
+_WAIT = {"mariadb": "select master_gtid_wait('{}', 600)", "mysql": "select wait_for_executed_gtid_set('{}', 600)"}
 
 
 @contextlib.contextmanager
