@@ -95,6 +95,9 @@ faults: $(VENV)/prepared leaves
 	$(BIN)/python -m tests.faults.failover_campaign --rounds 10 --seed 15 --product mariadb
 	$(BIN)/python -m tests.faults.failover_campaign --rounds 10 --seed 15 --product postgres
 	$(BIN)/python -m tests.faults.set_aside_campaign --rounds 20 --seed 14
+	$(BIN)/python -m tests.faults.resolved_campaign --rounds 100 --seed 15
+	$(BIN)/python -m tests.faults.resolved_campaign --rounds 100 --seed 16 --product mariadb
+	$(BIN)/python -m tests.faults.resolved_campaign --rounds 100 --seed 17 --product mysql --delivery at_least_once
 	$(BIN)/python -m tests.faults.frozen_states --rounds 16 --seed 6
 	$(BIN)/python -m tests.faults.restarts --restarts 200
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20

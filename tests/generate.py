@@ -68,6 +68,7 @@ def reference() -> str:
         _model("threshold", tolerance.Threshold),
         _model("Restart", model.Restart),
         _model("Latency", model.Latency),
+        _model("Resolved", model.Resolved),
         _model("Monitor", monitor.Monitor),
         _model("Table files", model.TableFile),
         _model("Location of class files", sources.FilesLocation, SOURCE_KEYS),

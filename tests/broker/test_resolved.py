@@ -136,9 +136,9 @@ def test_a_run_ends_with_a_message_that_is_at_all_that_was_committed(
 
 
 def test_two_topics_are_read_at_one_point(real_broker, tmp_path, name):
-    """docs/howto/resolved.md, as it is: money that goes from one table to the other is in one of them at each point."""
+    """The program of docs/howto, as it is: money that goes from one table to the other is in one of them at each point."""
+    program = (ROOT / "docs" / "howto" / "two_topics.py").read_text(encoding="utf-8")
     text = (ROOT / "docs" / "howto" / "resolved.md").read_text(encoding="utf-8")
-    [program] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     [channel] = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     for written, here in {
         "localhost:9092": real_broker.servers,
@@ -191,7 +191,7 @@ def test_two_topics_are_read_at_one_point(real_broker, tmp_path, name):
 
             variables = {"print": point}
             with pytest.raises(StopIteration):
-                exec(compile(program, "docs/howto/resolved.md", "exec"), variables)  # noqa: S102 - what users would run
+                exec(compile(program, "two_topics.py", "exec"), variables)  # noqa: S102 - what users would run
         finally:
             daemon.kill(everything=True)
     assert {orders + payments for _, orders, payments in points} == {900}
