@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 from tests.parts import kafka_io, mariadb, mysql, postgres
 from tests.parts.daemon import Daemon
 from tests.parts.in_process import command
+from tests.parts.waiting import until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -148,7 +149,7 @@ def changing(run, ending):
         )
 
 
-def test_it_is_equal_while_changes_go_on(database, broker, channel, compare, name):
+def test_it_is_equal_while_changes_go_on(database, broker, channel, compare, name, tmp_path):
     product, server, run = database
     run("create table t (id int primary key, v varchar(20), d decimal(12,2))")
     rows = ", ".join(f"({n}, 'v{n}', {n}.50)" for n in range(1, 1001))
@@ -167,6 +168,12 @@ def test_it_is_equal_while_changes_go_on(database, broker, channel, compare, nam
     finally:
         ending.set()
         traffic.join()
+    going_round = Daemon(channel, "--follow", "--pause", "0.1", command="compare")
+    until(lambda: sum("t: equal" in line for line in going_round.lines) >= 2, lambda: str(going_round.lines))
+    assert going_round.terminate() == 0, going_round.lines
+    kept = json.loads((tmp_path / "state" / name / "compared.json").read_bytes())["t"]
+    assert "proved" in kept
+    assert kept["equal"] == kept["rows"]
     found = compare()["t"]
     assert (found["unsettled"], found["differences"], found["rows"]) == (0, [], found["equal"]), found
     produce(broker, f"{name}.t", stale(broker, f"{name}.t"))

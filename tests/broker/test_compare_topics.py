@@ -1,0 +1,86 @@
+"""Topics compared with topics, by the command, on a real broker: Debezium's events with rows of another program."""
+
+import json
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.parts.in_process import command
+
+pytestmark = [pytest.mark.broker]
+
+CHANNEL = """
+channel: {name}
+state: {directory}/state
+locations:
+  src: {{class: files, path: {directory}/changes, dialect: hvr}}
+  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{name}"}}
+tables: [t.sql]
+"""
+
+
+def wrapped(payload):
+    return json.dumps({"schema": {"type": "struct"}, "payload": payload}).encode()
+
+
+def test_debeziums_topic_is_compared_with_ours_by_key_and_value(broker, tmp_path, name, capfd):
+    (tmp_path / "t.sql").write_text("create table t (id int primary key)")
+    path = tmp_path / "channel.yaml"
+    path.write_text(CHANNEL.format(name=name, directory=tmp_path, servers=broker.servers))
+    old, new = f"{name}.old", f"{name}.new"
+    broker.create([old, new], partitions=2)
+    producer = Producer({"bootstrap.servers": broker.servers})
+
+    def event(op, before, after):
+        row = after or before
+        producer.produce(
+            old, key=wrapped({"id": row["id"]}), value=wrapped({"op": op, "before": before, "after": after})
+        )
+
+    def row(number, v, **more):
+        producer.produce(
+            new, key=json.dumps({"id": number}), value=json.dumps({"id": number, "v": v, "seq": "1", **more})
+        )
+
+    for number in range(1, 51):
+        event("r", None, {"id": number, "v": f"v{number}"})
+        row(number, f"v{number}")
+    event("u", None, {"id": 1, "v": "new"})
+    row(1, "new")
+    event("d", {"id": 2, "v": "v2"}, None)
+    producer.produce(old, key=wrapped({"id": 2}), value=None)
+    row(2, "v2", __deleted="true")
+    producer.produce(new, key=json.dumps({"id": 3}), value=None)
+    event("d", {"id": 3, "v": "v3"}, None)
+    assert producer.flush(30) == 0
+
+    def compared(code):
+        capfd.readouterr()
+        words = ["--channel", path, "--json", "--from-topics", old, "--to-topics", new]
+        assert command("compare", *words) == code
+        [found] = json.loads(capfd.readouterr().out)["tables"]
+        return found
+
+    found = compared(0)
+    assert (found["equal"], found["left_out"], found["why"]) == (48, ["seq"], "")
+    row(10, "other")
+    row(99, "extra")
+    producer.produce(new, key=json.dumps({"id": 20}), value=None)
+    assert producer.flush(30) == 0
+    found = compared(4)
+    assert (found["equal"], found["different"], found["extra"], found["missing"]) == (46, 1, 1, 1), found
+    named = {one["kind"]: (one["key"], one["columns"]) for one in found["differences"]}
+    assert named["different"] == ({"id": 10}, {"v": ["v10", "other"]})
+    assert named["extra"][0] == {"id": 99}
+    assert named["missing"][0] == {"id": 20}
+
+
+def test_a_topic_that_is_not_there_is_said(broker, tmp_path, name, capfd):
+    (tmp_path / "t.sql").write_text("create table t (id int primary key)")
+    path = tmp_path / "channel.yaml"
+    path.write_text(CHANNEL.format(name=name, directory=tmp_path, servers=broker.servers))
+    assert command("compare", "--channel", path, "--from-topics", f"{name}.a", "--to-topics", f"{name}.b") == 2
+    assert "missing at the brokers: the topics" in capfd.readouterr().err
+    assert command("compare", "--channel", path, "--from-topics", f"{name}.a") == 2
+    assert command("compare", "--channel", path) == 2
+    assert "tables of captured databases are compared" in capfd.readouterr().err
