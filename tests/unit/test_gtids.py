@@ -91,8 +91,12 @@ def test_what_a_set_of_mariadb_lacks_is_named():
     assert Gtid("0-9", 400) in own
     assert Gtid("0-9", 401) not in own
     assert own.last() == {"0": Gtid("0-2", 400), "7": Gtid("7-1", 5)}
-    assert own.has_exactly(Gtid("0-1", 300))
-    assert not own.has_exactly(Gtid("0-1", 299))
+    assert own.newest() == Gtid("7-1", 5)
+    own.add(Gtid("0-1", 401, 9))
+    assert own.newest() == own.last()["0"] == Gtid("0-1", 401, 9)
+    assert own.has_exactly(Gtid("0-1", 401))
+    assert maria().newest() is None
+    assert not own.has_exactly(Gtid("0-1", 300))
 
 
 @pytest.mark.parametrize("one", [Gtid(A, 7), Gtid(f"{A}:tag", 7)])

@@ -59,7 +59,10 @@ def check_log(session: Session, record: Record, history: History, place: int) ->
             f"captured: the log was reset, or the server was put back to an earlier state. It lacks "
             f"{lacking or 'nothing by its GTIDs'}; {ANEW}"
         )
-    if purged := history.known.lacking(_purged(session, _files(session))):
+    purged = ""
+    with suppress(EnvironmentFault):  # a file may be removed just now
+        purged = history.known.lacking(_purged(session, _files(session)))
+    if purged:
         raise EnvironmentFault(f"{session.server.shown}: {_PURGED.format(purged, ANEW)}")
 
 
@@ -122,14 +125,13 @@ class Successor:
 
         Of MariaDB it is before the transaction that was captured last, where there is such a file.
         """
-        found = ""
-        last = list(self._captured.last().values()) if self._captured.is_mariadb else []
+        found, newest = "", self._captured.newest() if self._captured.is_mariadb else None
         for file in reversed(files):
             before = _before(self._session, file)
             if self._captured.lacking(before):
                 continue
             found = file
-            if not any(before.has_exactly(one) for one in last):
+            if newest is None or not before.has_exactly(newest):
                 break
         if not found:
             purged = self._captured.lacking(_before(self._session, files[0]))

@@ -135,6 +135,13 @@ class Gtids:
         """Return whether a transaction is the last one that the set has of a server of MariaDB."""
         return self._ranges.get(one.source) == [(1, one.number)]
 
+    def newest(self) -> Gtid | None:
+        """Return the last transaction of all in a set of MariaDB; None where there is none."""
+        if not self._ranges:
+            return None
+        source, [(_, number)] = list(self._ranges.items())[-1]
+        return Gtid(source, number, self._seconds[source])
+
     def last(self) -> dict[str, Gtid]:
         """Return the last transaction of each domain of MariaDB."""
         found = (Gtid(source, one[-1][1], self._seconds.get(source, 0)) for source, one in self._ranges.items())

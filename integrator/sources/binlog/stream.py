@@ -181,7 +181,10 @@ class Stream(SpoolingStream):
         if log.history.known is None and settings.has_gtids(session):
             number, offset = events.file_and_offset(log.place)
             name = f"{record.database}.{number - record.files:06d}"
-            if (known := failover.executed_at(session, self._number, name, offset)) is not None:
+            known = failover.executed_at(session, self._number, name, offset)
+            if known is None:
+                self._log.warning("what was captured has not all GTIDs: another server could not be continued with")
+            else:
                 log.history.learn(known)
                 record.gtids = log.history.text
                 record.write(self._spool.path)
@@ -295,5 +298,6 @@ def _check_same(session: Session, record: Record | None, system: str, base: str)
     if record is not None and (record.system, record.database or base) != (system, base):
         raise EnvironmentFault(
             f"{session.server.shown}: is another server than the one that was captured: {system}, log {base}, and "
-            f"not {record.system}, {record.database}; mend the address, or, {ANEW}"
+            f"not {record.system}, {record.database}, and nobody knows by GTIDs whether it has what was captured; mend "
+            f"the address, or, {ANEW}"
         )
