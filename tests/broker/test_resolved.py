@@ -160,7 +160,7 @@ def test_two_topics_are_read_at_one_point(real_broker, tmp_path, name):
         )
         path = tmp_path / "shop.yaml"
         path.write_text(
-            channel.replace("postgresql://cdc@localhost/shop", database.address) + f"state: {tmp_path}/state\n"
+            channel.replace("postgresql://cdc@localhost/shop", database.address) + f"channel: shop\nstate: {tmp_path}/state\n"
         )
         daemon = Daemon(path)
         try:
