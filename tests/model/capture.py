@@ -421,7 +421,7 @@ class _Spooled:
     truncated: set[str] = field(default_factory=set)
     _names: dict[int, str] = field(default_factory=dict)
     _images: dict[tuple[int, int], int] = field(default_factory=dict)
-    changed: list[tuple[str, int]] = field(default_factory=list)
+    changed: list[tuple[str, tuple[int, int]]] = field(default_factory=list)
     """Of each change its table, and where its transaction stands."""
     _position: tuple[int, int, int] = (0, 0, 0)
     _last: tuple[int, int, int] = (0, 0, 0)
@@ -452,7 +452,7 @@ class _Spooled:
         if self._position <= self._last:
             self.wrong.append(f"positions ascend: {self._position} comes after {self._last}")
         self._last = self._position
-        self.changed.append((self._names[oid], self._position[0]))
+        self.changed.append((self._names[oid], self._position[:2]))
         self.seen[value] += not copied
         image, before = int(value[1:].rstrip("-")), self._images.get((oid, key), 0)
         if image < before:
@@ -507,14 +507,14 @@ def lacks(found: _Spooled, database: Database, mark: Mark) -> Iterator[str]:
 
 
 def come_later(
-    changed: Sequence[tuple[str, int]], ends: Sequence[tuple[int, int]], marks: Sequence[Mark]
+    changed: Sequence[tuple[str, tuple[int, int]]], ends: Sequence[tuple[int, int]], marks: Sequence[Mark]
 ) -> Iterator[str]:
-    """I12: in later segments nothing is below a mark's place."""
+    """I12: in later segments nothing is below a mark's place, nor of rows that were read at it."""
     for mark in marks:
         first = max((many for number, many in ends if number <= mark.segment), default=0)
-        for name, lsn in changed[first:]:
-            if name in mark.names - mark.unread and lsn <= mark.place - 2:
-                yield f"resolved: a change of {name} at {lsn} comes after {mark}"
+        for name, position in changed[first:]:
+            if name in mark.names - mark.unread and position <= mark.through:
+                yield f"resolved: a change of {name} at {position} comes after {mark}"
                 break
 
 

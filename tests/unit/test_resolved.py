@@ -14,7 +14,7 @@ from integrator.contracts.resolved import Point, Resolved, TablePoint
 from integrator.errors import ConfigurationError, DeliveryError, EnvironmentFault
 from integrator.run import resolved as running
 from integrator.run.resolved import Resolving
-from integrator.sources.capture.marks import Mark, Marks, ReachedMark, unread_of
+from integrator.sources.capture.marks import Mark, Marks, ReachedMark, through, unread_of
 from integrator.sources.capture.record import Record
 
 pytestmark = pytest.mark.fast
@@ -109,8 +109,9 @@ def test_a_message_is_read_as_it_was_written():
             Resolved.of_json(other)
 
 
-def mark(segment, place, names=("s.a",), unread=()):
-    return Mark(segment, place, f"0/{place:X}", 5, frozenset(names), frozenset(unread))
+def mark(segment, place, names=("s.a",), unread=(), copied_at=0):
+    at = through(place, Record("", "", "", copied_at=copied_at, copies=2))
+    return Mark(segment, place, f"0/{place:X}", at, 5, frozenset(names), frozenset(unread))
 
 
 def test_i12_a_mark_holds_when_no_segment_up_to_it_waits():
@@ -123,11 +124,14 @@ def test_i12_a_mark_holds_when_no_segment_up_to_it_waits():
     assert marks.before(5).place == 64
 
 
-def test_rows_that_a_table_has_at_a_place_are_not_below_it():
-    found = ReachedMark(mark(1, 64), frozenset())
-    of_rows, of_next, before = (f"{number:020X}|{0:016X}|{0:07X}" for number in (63, 64, 56))
-    assert before <= found.integ_seq < of_rows < of_next
-    assert found.committed == 946_684_800_000_005
+def test_rows_that_were_read_at_a_place_are_below_it_and_those_that_are_read_there_later_are_not():
+    found, copied = (ReachedMark(mark(1, 64, copied_at=at), frozenset()).integ_seq for at in (0, 63))
+    before, first, second, third, of_next = (
+        f"{commit:020X}|{transaction:016X}|{0:07X}"
+        for commit, transaction in ((56, 9), (63, 1), (63, 2), (63, 3), (64, 7))
+    )
+    assert before <= found < first < second <= copied < third < of_next
+    assert ReachedMark(mark(1, 64), frozenset()).committed == 946_684_800_000_005
 
 
 def test_what_a_table_lacks_is_said():

@@ -22,7 +22,7 @@ from integrator.deliver.kafka.read_back import Begin, each_read_back
 from integrator.deliver.kafka.topic_batcher import TopicBatcher
 from integrator.deliver.kafka.topics import TIMEOUT_S, connected
 from integrator.deliver.kafka.transaction import TransactionalProducer
-from integrator.errors import DeliveryError
+from integrator.errors import DeliveryError, EnvironmentFault
 from integrator.librdkafka.properties import client_properties
 
 _MESSAGE_S = 10
@@ -95,7 +95,10 @@ class ResolvedTopic:
 
     def ends(self, topics: Iterable[str]) -> dict[str, list[int]]:
         """Return of each topic where its partitions end, with what is not committed. Raises DeliveryError."""
-        client, there = connected(self._send.producer)
+        try:
+            client, there = connected(self._send.producer)
+        except EnvironmentFault as away:  # which ends no channel: cycles find out whether it is for long
+            raise DeliveryError(str(away)) from None
         counts = {topic: len(there.topics[topic].partitions) for topic in topics if topic in there.topics}
         places = [(topic, at) for topic, count in counts.items() for at in range(count)]
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]

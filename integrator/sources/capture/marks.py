@@ -14,22 +14,24 @@ from integrator.sources.capture.points import Captured
 from integrator.sources.capture.record import Record
 
 _MICROS_TO_2000 = 946_684_800_000_000
-_BEFORE_ROWS = 2
-"""Rows that a table has at a place stand at the number before it, and are not below it: see `Standing.is_of_rows`."""
+_BEFORE_ROWS, _ANY = 2, (1 << 64) - 1
+"""Rows that tables have at a place stand at the number before it (`Standing.is_of_rows`); transactions are below."""
 
 
 @dataclass(frozen=True)
 class Mark:
     """What the segments up to one have: each change whose transaction is below a place, of tables that are read.
 
-    segment: the number of that segment. position: the place as the database writes it. committed: when the last whole
-    transaction was committed, in microseconds since 2000; 0: that is not known. names: the tables that are captured.
-    unread: those of them of which not all rows are in the segments.
+    segment: the number of that segment. position: the place as the database writes it. through: the commit and the
+    transaction of the greatest {hvr_integ_seq} that they have. committed: when the last whole transaction was, in
+    microseconds since 2000; 0: that is not known. names: the tables that are captured. unread: those of them of which
+    not all rows are in the segments.
     """
 
     segment: int
     place: int
     position: str
+    through: tuple[int, int]
     committed: int
     names: frozenset[str]
     unread: frozenset[str]
@@ -58,6 +60,15 @@ class Marks:
             return self._last
 
 
+def through(place: int, record: Record) -> tuple[int, int]:
+    """Return up to which commit and transaction all is there that is below a place, and what was read at it.
+
+    Rows that are read at it later, for the log stays there, are of later transactions.
+    """
+    at_place = (place - 1, record.copies), (max(place - _BEFORE_ROWS, 0), _ANY)
+    return at_place[0] if record.copied_at == place - 1 else at_place[1]
+
+
 def unread_of(tables: Sequence[Captured], record: Record) -> frozenset[str]:
     """Return the tables of which not all rows were read, or whose names stand for others since."""
     read, numbers = record.read, record.numbers
@@ -79,9 +90,9 @@ class ReachedMark:
 
     @property
     def integ_seq(self) -> str:
-        """What no {hvr_integ_seq} of a change below the place is above."""
-        commit, transaction, row = SEQUENCE_WIDTHS
-        return f"{max(self.mark.place - _BEFORE_ROWS, 0):0{commit}X}|{'F' * transaction}|{'F' * row}"
+        """What no {hvr_integ_seq} of a change below the place is above, nor one of the rows that were read at it."""
+        (commit, transaction), (wide, narrow, row) = self.mark.through, SEQUENCE_WIDTHS
+        return f"{commit:0{wide}X}|{transaction:0{narrow}X}|{'F' * row}"
 
     @property
     def committed(self) -> int:

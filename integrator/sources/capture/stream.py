@@ -11,7 +11,7 @@ from integrator.errors import SourceAway
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import Standing, standing_in
 from integrator.sources.capture.intake import Intake
-from integrator.sources.capture.marks import Mark, unread_of
+from integrator.sources.capture.marks import Mark, through, unread_of
 from integrator.sources.capture.points import Captured
 from integrator.sources.capture.signals import Signals
 from integrator.sources.capture.thread import Capture
@@ -87,11 +87,10 @@ class SpoolingStream:
     def _note(self, seen: int = 0) -> None:
         """Note up to where all of ours is in segments: nothing is held. seen: up to where the log was read."""
         if self._rows is not None:
-            place, there = max(seen, self._intake.end), self._there
-            names = frozenset(one.name for one in there)
-            unread = unread_of(there, self._rows.record)
-            mark = Mark(self._spool.last, place, self._shown_at(place), self._intake.committed, names, unread)
-            self._capture.marks.add(mark)
+            place, there, record = max(seen, self._intake.end), self._there, self._rows.record
+            names, unread = frozenset(one.name for one in there), unread_of(there, record)
+            at = (place, self._shown_at(place), through(place, record), self._intake.committed)
+            self._capture.marks.add(Mark(self._spool.last, *at, names, unread))
 
     @property
     def _there(self) -> Sequence[Captured]:
