@@ -19,6 +19,7 @@ from integrator.librdkafka.consumer import Consumer
 from integrator.librdkafka.fetching import Range, ReadFault
 
 Offsets: TypeAlias = "dict[tuple[str, int], int]"
+_AT_ONCE = 2_000
 _PREFIX_BYTES = 5
 """Confluent's prefix of keys with a schema, whose id may be that of another version."""
 
@@ -115,7 +116,7 @@ class MessagesOf:
         """Yield what messages say. at: their partition, and their offsets. place: for errors."""
         by_key, (part, offsets) = self._table.identity == "key", at
         reader, key_of = self._reader, self.digester.key
-        for key, rows, offset in zip(keys, self._documents.of(values, place), offsets, strict=True):
+        for key, rows, offset in zip(keys, self._each(values, place), offsets, strict=True):
             if rows is None:
                 if by_key and key is not None:
                     yield Seen(self._digest(key), GONE, {}, (part, offset, 0))
@@ -137,6 +138,11 @@ class MessagesOf:
                         raise NotComparable(f"{place}: the message at offset {offset} has no key")
                     else:
                         yield Seen(self._digest(key), said, image, (part, offset, inside))
+
+    def _each(self, values: Sequence[bytes | None], place: str) -> Iterator[list[Any] | None]:
+        """Yield the rows of each value: few of them are in memory at once."""
+        for begin in range(0, len(values), _AT_ONCE):
+            yield from self._documents.of(values[begin : begin + _AT_ONCE], place)
 
     def _digest(self, key: bytes) -> bytes:
         return key_digest(key[_PREFIX_BYTES:] if self._table.framed_keys else key)

@@ -134,6 +134,18 @@ def merged(table: Runs, topic: Runs, clear: Clear) -> Iterator[Merged]:
         yield merge(table.bucket(number), *folded(topic.bucket(number), clear))
 
 
+def merged_topics(old: Runs, new: Runs) -> Iterator[Merged]:
+    """Yield both sides of each file, where both are topics."""
+    old.write()
+    new.write()
+    for number in range(_BUCKETS):
+        own, several = folded(old.bucket(number), Clear())
+        its, others = folded(new.bucket(number), Clear())
+        own, many = own[(own["said"] & _KIND) == SET], {one.tobytes() for one in several["key"]}
+        is_one = np.array([one.tobytes() not in many for one in its["key"]], np.bool_) if many else slice(None)
+        yield merge(own, its[is_one], np.concatenate([several, others]))
+
+
 def folded(records: Records, clear: Clear) -> tuple[Records, Records]:
     """Return the last record of each key, and of keys that have several partitions, sorted by key."""
     if clear.at >= 0 and not clear.position:

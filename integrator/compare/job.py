@@ -109,7 +109,7 @@ class Comparison:
 
     def repairs(self) -> list[Repair]:
         """Return the repairs of what was found to differ."""
-        return list(repairs(self.found, self.names, self.there))
+        return list(repairs(self.found, self.names, self.there, self.plan.recipe.messages.layout))
 
     def _topic(self, table: str) -> str:
         return self.plan.recipe.by_name[table].topic

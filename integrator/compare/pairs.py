@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from integrator.compare.at_topic import Offsets, Topics, key_digest, ranges_of, values_of
-from integrator.compare.digests import NO_ROW, Clear, Digester, Records, Runs, digest_of, merged, packed
+from integrator.compare.digests import NO_ROW, Clear, Digester, Records, Runs, digest_of, merged_topics, packed
 from integrator.compare.messages import CLEARED, GONE, SET, Documents, Row
 from integrator.compare.results import Difference, Kind, TableResult
 from integrator.contracts.message_format import MessageFormat
@@ -91,15 +91,14 @@ class TopicPair:
 
     def _merge(self, runs: Sequence[Runs], result: TableResult) -> dict[bytes, Kind]:
         found: dict[bytes, Kind] = {}
-        for one in merged(runs[0], runs[1], Clear()):
-            set_ = (one.gone[0]["said"] & 7) == SET
+        for one in merged_topics(runs[0], runs[1]):
             result.rows += one.rows
             result.equal += one.equal
             result.ambiguous += one.ambiguous
             parts: Iterable[tuple[Kind, Records]] = (
                 ("different", one.different[0]),
                 ("missing", one.missing),
-                ("missing", one.gone[0][set_]),
+                ("missing", one.gone[0]),
                 ("extra", one.extra),
             )
             found.update((digest_of(key), kind) for kind, some in parts for key in some)

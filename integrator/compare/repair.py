@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from itertools import islice
 
 from integrator.compare.rounds import Found
+from integrator.contracts.message_format import MessageFormat
+from integrator.contracts.operations import DELETE
+from integrator.formats import FORMATS
 from integrator.sources.capture.asked import Asked
 from integrator.sources.capture.points import Captured
 from integrator.sources.capture.source import CapturedSource
 
+_LACKING = ("omit", "shape")
+"""Of formats that have messages without some columns: those of deletes have nothing but the key."""
 _AT_ONCE = 5_000
 """Keys of one refresh."""
 
@@ -36,7 +41,9 @@ class Repair:
             source.repair(self.at_source, one)
 
 
-def repairs(found: Sequence[Found], names: dict[str, str], there: dict[str, Captured]) -> Iterator[Repair]:
+def repairs(
+    found: Sequence[Found], names: dict[str, str], there: dict[str, Captured], layout: MessageFormat
+) -> Iterator[Repair]:
     """Yield the repairs of tables with differences. names: at the database; there: the tables as it has them."""
     for one in found:
         result = one.result
@@ -44,8 +51,11 @@ def repairs(found: Sequence[Found], names: dict[str, str], there: dict[str, Capt
             continue
         at_source = names[result.table]
         keys = one.repairs if at_source in there and one.key else []
-        is_own = {*one.sides.table.recipe.key} <= {*one.key}  # else deletes would lack columns of messages' keys
-        taken = [(kind, row) for kind, row in keys if kind != "extra" or is_own]
+        recipe = one.sides.table.recipe
+        is_own = {*recipe.key} <= {*one.key}  # else deletes would lack columns of messages' keys
+        lacks = DELETE in recipe.operations and not layout.envelope and not recipe.missing_as_null
+        can_delete = is_own and (not lacks or FORMATS[layout.format].missing in _LACKING)
+        taken = [(kind, row) for kind, row in keys if kind != "extra" or can_delete]
         deleted = sum(kind == "extra" for kind, _ in taken)
         total = result.missing + result.extra + result.different
         requests = tuple(_requests(one.key, taken, there[at_source])) if taken else ()

@@ -14,11 +14,13 @@ from integrator.compare.messages import CLEARED, SET, Row
 from integrator.compare.results import MASKED, Difference, Kind, TableResult
 from integrator.compare.sides import Sides
 from integrator.compare.tables import Compared
+from integrator.contracts.recipe import DebeziumModes
 from integrator.sources.capture.points import Captured
 from integrator.sources.capture.ranges import text_of
 
 MOST = 100_000
 """Keys of a table that are looked at again: rows of so many are in memory. Others that are settled are counted."""
+UNAVAILABLE = DebeziumModes().unavailable_value
 _AT_ONCE = 300
 _SHOWN = 20
 
@@ -166,13 +168,21 @@ def _follow(candidates: dict[bytes, Candidate], seen: Seen) -> None:
 
 
 def is_same(table: Compared, row: Row | None, message: Row | None, result: TableResult) -> bool:
-    """Return whether a row is as a message has it; columns that this lacks are counted."""
+    """Return whether a row is as a message has it; one that lacks columns is counted."""
     if row is None or message is None:
         return row is message or (row is None and not table.has_deletes)
-    if any(name in message and row.get(name) != message[name] for name in table.columns):
+    different = [name for name in table.columns if name not in message or row.get(name) != message[name]]
+    if any(not is_left_out(table, message, name) for name in different):
         return False
-    result.incomplete += any(name not in message for name in table.columns)
+    result.incomplete += bool(different)
     return True
+
+
+def is_left_out(table: Compared, message: Row, name: str) -> bool:
+    """Return whether a message may lack a column for the source has left its value out."""
+    if name not in message or message[name] == UNAVAILABLE:
+        return True
+    return table.recipe.missing_as_null and message[name] is None
 
 
 def _difference(found: Found, key: bytes, one: Candidate, row: Row | None) -> None:
@@ -204,7 +214,7 @@ def shown(table: Compared, kind: Kind, one: Candidate, row: Row | None) -> Diffe
         columns = {
             name: (value(name, row), value(name, one.row))
             for name in table.columns
-            if name in one.row and row.get(name) != one.row[name]
+            if row.get(name) != one.row.get(name) and not is_left_out(table, one.row, name)
         }
     return Difference(kind, key, columns)
 

@@ -180,6 +180,8 @@ def _notes(table: TableRecipe, *, sends_rows: bool) -> Iterator[str]:
         yield "truncates are not sent"
     elif TRUNCATE not in table.operations:
         yield "truncates are not sent (NoTruncate)"
+    if table.missing_as_null:
+        yield "a null may be a value that the source has left out (Missing_Values), and is not compared"
 
 
 def _tells_apart(table: TableRecipe) -> bool:

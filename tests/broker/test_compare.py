@@ -251,7 +251,7 @@ def test_each_layout_of_messages_is_compared(layout, broker, registry_server, in
         path.write_text(
             text.replace("class: postgres", "class: postgres, tables: [t]").replace("Partitions: 3", "Partitions: 1")
         )
-        server.psql(TYPES)
+        server.psql(TYPES + "; alter table t replica identity full")
         server.psql(
             "insert into t select n, 'v' || n, n * 1.25, n / 3.0, decode('00ff', 'hex'), now(), now(), now(), "
             "'{\"k\": 1.50}', gen_random_uuid(), n % 2 = 0, array[n, 1], n * 1.123456789, repeat('é', n % 5) "
@@ -273,7 +273,8 @@ def test_each_layout_of_messages_is_compared(layout, broker, registry_server, in
         assert (found["why"], found["rows"], found["equal"], found["unsettled"]) == ("", rows, rows, 0), found
         produce(broker, topic, stale(broker, topic))
         found = compared(4)
-        assert found["different"] + found["extra"] == 1, found
+        many = found["different"] + found["extra"]
+        assert many > 1 if layout == "bundled" else many == 1, found
         assert found["differences"][0]["key"], found
         integrate_once(path)
         found = compared(0)

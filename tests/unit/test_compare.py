@@ -167,6 +167,8 @@ def test_a_message_without_columns_is_equal_but_for_these():
     result = TableResult("t", "topic")
     assert is_same(table(), {"id": 1, "v": "x"}, {"id": 1}, result)
     assert result.incomplete == 1
+    assert is_same(table(), {"id": 1, "v": "x"}, {"id": 1, "v": "__debezium_unavailable_value"}, result)
+    assert not is_same(table(), {"id": 1, "v": "x"}, {"id": 1, "v": None}, result)
     assert not is_same(table(), {"id": 1, "v": "x"}, {"id": 2}, result)
     assert not is_same(table(), {"id": 1, "v": "x"}, None, result)
     assert is_same(table(has_deletes=False), None, {"id": 1}, result)
