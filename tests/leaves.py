@@ -4,7 +4,8 @@ A leaf is a module or folder that tests/size.py lists, and its line on a shelf: 
 go the leaves that are built upon it, and the modules beside it that nothing else imports. All that is left must be
 importable, and pass ruff, mypy, lint-imports and the tests (`--tests`). A test that fails concerns the leaf where its
 error is that the leaf cannot be imported, where its error or its parameters name the key of the leaf's entry, or where
-it runs the leaf's code in the whole tree (tests/parts/entered.py); any other one that fails is an error.
+it runs the leaf's code in the whole tree (tests/parts/entered.py), or misses a text of a leaf that is data alone; any
+other one that fails is an error.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ for one in pkgutil.walk_packages(integrator.__path__, "integrator."):
         importlib.import_module(one.name)
 """
 Span = tuple[int, int]
+_LEAST_TEXT = 6
 _FEW = 4
 """Test files for which a second process would take longer to start than it saves."""
 
@@ -233,12 +235,27 @@ def failing(tree: Path, tests: list[str], cut: Cut) -> tuple[int, list[str]]:
     asked_for = "".join(f"|'{re.escape(key)}'" for key in cut.keys)
     about = re.compile(rf"^E .*(named '({modules})|import name '\w+' from '({folders}){asked_for})", re.MULTILINE)
     of_key = re.compile(rf"\[.*\b({'|'.join(map(re.escape, cut.keys))})\b") if cut.keys else re.compile(r"(?!)")
-    left = [test for test, text in failed.items() if not (about.search(text) or of_key.search(test))]
+    data = _texts_of_data(cut)
+    concern = {test for test, text in failed.items() if any(one in text for one in data)}
+    left = [
+        test for test, text in failed.items() if not (about.search(text) or of_key.search(test)) and test not in concern
+    ]
     if left:
         ran(ROOT, *words, *left, ENTERED_MODULES=str(entered))
         ran_code: dict[str, list[str]] = json.loads(entered.read_text(encoding="utf-8"))
         left = [test for test in left if not any(map(cut.has, ran_code.get(test, ())))]
     return len(failed) - len(left), [f"{test}\n{failed[test]}" for test in left]
+
+
+def _texts_of_data(cut: Cut) -> set[str]:
+    """Return the texts of modules that are data alone, and so run no code: whoever misses one misses the leaf."""
+    found = set[str]()
+    for module in cut.gone:
+        nodes = list(ast.walk(ast.parse((ROOT / path_of(module)).read_text(encoding="utf-8"))))
+        if not any(isinstance(one, ast.FunctionDef) for one in nodes):
+            texts = {one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+            found |= {one for one in texts if len(one) >= _LEAST_TEXT}
+    return found
 
 
 def checked(leaf: str, graph: grimp.ImportGraph, tests: list[str]) -> Iterator[str]:

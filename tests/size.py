@@ -39,6 +39,7 @@ LEAVES = {
 """Of each package or shelf the modules that are leaves: what a user can choose. `make leaves` removes each of them."""
 COMMANDS = {
     "integrator.formats.single_value": ["integrator.plan.single_value"],
+    "integrator.names.hvr": ["integrator.imports.hvr_actions"],
     "integrator.plan.several": ["integrator.sources.several"],
     "integrator.airbyte": ["integrator.cli.airbyte"],
     "integrator.compare": ["integrator.cli.compare"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -137,8 +137,3 @@ def _reason(java: Any) -> str:
         reasons += [line for line in text[:1] if line not in reasons]
         java = java.getCause()
     return "; ".join(reasons)
-
-
-def names_of(rows: Sequence[Sequence[str | None]]) -> list[str]:
-    """Return the only column of rows."""
-    return [str(row[0]) for row in rows]
