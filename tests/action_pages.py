@@ -23,10 +23,13 @@ A parameter without another type is `true` or `false`, and `false` by default.
 `group` is a location group, a location, or `*`; `table` is a table, a table group, or `*`; the default is `*`. Of several actions
 that set a parameter, the most specific wins: a table before a table group before `*`, then a location before a location group before
 `*`. Two equally specific ones that disagree are an error. With `group: "*"`, `BaseName`, `Schema` and `Absent` mean the messages: to
-change the source, name its location or group.
+change the source, name its location or group. A parameter holds at Kafka, unless its page names another place.
 
 A column that an action names must be in all tables of its scope; with a table group, or `table: "*"` written out, in one of them:
 `{action: ColumnProperties, table: "*", Name: email, Absent: true}` sends no e-mail address of any table.
+
+{context} also have
+[`Context`](../expressions.md#contexts-and-variables): the runs in which the action holds.
 
 Capture and Integrate without parameters are accepted, as every channel of HVR has them. What HVR has and is not here is among [the names of
 other products](../reference.md#names-of-other-products).
@@ -37,8 +40,15 @@ def index() -> str:
     rows = [f"| [{name}]({name}.md) | {(kind.__doc__ or '').splitlines()[0]} |\n" for name, kind in ACTIONS.items()]
     return (
         "# Actions\n\nActions say what differs from the defaults, a row each, under HVR's names: scope, action, parameters. "
-        f"{MADE}\n\n| action | what it says |\n| --- | --- |\n" + "".join(rows) + f"\n{SCOPE}"
+        f"{MADE}\n\n| action | what it says |\n| --- | --- |\n"
+        + "".join(rows)
+        + f"\n{SCOPE.replace('{context}', _with_context())}"
     )
+
+
+def _with_context() -> str:
+    *names, last = (name for name, kind in ACTIONS.items() if "Context" in kind.model_fields)
+    return f"{', '.join(names)} and {last}"
 
 
 def page(name: str) -> str:
@@ -47,12 +57,11 @@ def page(name: str) -> str:
     inside = inspect.getmodule(kind)
     link = re.search(r"https://\S+?(?=\))", (inside.__doc__ if inside else "") or "")
     head = (
-        f"# {name}\n\n{made['description']} It holds [where its scope says](README.md#where-it-holds), at Kafka unless a "
-        f"parameter names another place. [HVR's page]({link[0] if link else ''}).\n\n"
+        f"# {name}\n\n{made['description']} See [its scope](README.md#where-it-holds) and [HVR's "
+        f"page]({link[0] if link else ''}).\n\n"
     )
     example = f"```yaml\nactions:\n{_indented(kind.EXAMPLE)}```\n\n"
     names = [parameter for parameter in made["properties"] if parameter not in ("action", "group", "table", "Context")]
-    names += ["Context"] if "Context" in made["properties"] else []
     required = made.get("required", [])
     parts = [_parameter(kind, parameter, made["properties"][parameter], required) for parameter in names]
     return head + example + "\n".join(parts)

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from prometheus_client import Counter, Gauge, Histogram
 
-from integrator import errors, schema
+from integrator import schema
 from integrator.channel import (
     access,
     base,
@@ -27,12 +27,11 @@ from integrator.channel import (
     topics,
 )
 from integrator.contracts.message_format import Options
-from integrator.contracts.operations import STYLES
 from integrator.decode.dialects import CHOSEN
 from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.formats import FORMATS
 from integrator.monitor.metrics import Metrics
-from integrator.names import IN_PROPERTY, NAMES
+from integrator.names import IN_PROPERTY, NAMES, Name
 from integrator.plan import kafka
 from integrator.schema import Column
 from tests import action_pages, graphs
@@ -90,50 +89,29 @@ def reference() -> str:
         datatypes(),
         substitutions(),
         _table(
-            "Replication styles",
-            ["style", "operations that are sent"],
-            [[style, ", ".join(map(str, operations))] for style, operations in STYLES.items()],
-        ),
-        _table(
             "librdkafka's properties where HVR_KAFKA_PROPERTY does not say otherwise",
             ["property", "value"],
             [[f"`{name}`", f"`{value}`"] for name, value in kafka.DEFAULTS.items()],
         ),
         metrics(),
-        _table(
-            "Exit codes",
-            ["code", "kind", "who acts"],
-            [["0", "done", ""], ["1", "a defect of the integrator", "its maintainers"]]
-            + [
-                [str(kind.exit_code), kind.name, kind.who]
-                for kind in (
-                    errors.CONFIGURATION,
-                    errors.DATA,
-                    errors.DELIVERY,
-                    errors.ENVIRONMENT,
-                    errors.SOURCE,
-                    errors.PROCESS,
-                )
-            ],
-        ),
         names_of_others(),
     ]
     return "\n".join(parts)
 
 
 def substitutions() -> str:
-    """The table of substitutions; what most of them have in common stands once above it."""
+    """The table of substitutions, those of one type and the same places in a row; what most have in common is above it."""
     common = ("IntegrateExpression", "MessageKey", "MessageHeaders")
-    rows = []
+    alike: dict[tuple[str, str], list[str]] = {}
     for name, one in SUBSTITUTIONS.items():
         others = [place for place in one.contexts if place not in common]
         lacking = [place for place in common if place not in one.contexts]
         places = [f"also {', '.join(others)}"] * bool(others) + [f"not {', '.join(lacking)}"] * bool(lacking)
-        rows.append([f"`{{{name}}}`", schema.describe(one.type), "; ".join(places)])
+        alike.setdefault((schema.describe(one.type), "; ".join(places)), []).append(f"`{{{name}}}`")
+    rows = [[", ".join(names), *shared] for shared, names in alike.items()]
     return (
-        f"## Substitutions\n\nEach may stand in {', '.join(common)}, unless the last column says otherwise. Alone in a "
-        f"template, it has its type. [Expressions](expressions.md) are explained on their own page.\n\n"
-        + _grid(["substitution", "type", "places"], rows)
+        f"## Substitutions\n\nEach may stand in {', '.join(common)}, unless the last column says otherwise. "
+        f"[Expressions](expressions.md) explains them.\n\n" + _grid(["substitutions", "type", "places"], rows)
     )
 
 
@@ -141,22 +119,22 @@ _MIGRATED = ("HVR", "Kafka Connect", "Debezium", "Airbyte", "Conduit")
 
 
 def names_of_others() -> str:
-    """The one table of names of products that channels come from, by what they name; those with one answer in a row."""
-    head = (
+    """A table for each product that channels come from: its names, those with one answer in a row."""
+    parts = [
         "## Names of other products\n\n`check` answers these names with ours, and those of Kafka's clients, Spark, Flink "
         "and others. They count with `_`, `-` or capitals in the place of `.` too. Keys without a place are the Kafka "
-        "location's; of a source key, the source's. ✓: may be set in HVR_KAFKA_PROPERTY.\n"
-    )
-    parts = []
-    for kind in sorted({one.kind for one in NAMES}):
-        answers: dict[tuple[str, str], list[str]] = {}
-        for one in sorted(NAMES, key=lambda one: (one.of, one.name.lower())):
-            if one.kind == kind and one.of in _MIGRATED:
-                answers.setdefault((one.of, _here(one.ours)), []).append(f"`{one.name}`{'✓' * bool(one.sets)}")
-        rows = [[whose, ", ".join(names), _escape(here)] for (whose, here), names in answers.items()]
-        if rows:
-            parts.append(f"**{kind.capitalize()}**\n\n{_grid(['whose', 'name', 'here'], rows)}")
-    return "\n".join([head, *parts])
+        "location's; of a source key, the source's; `errors` is at the top of the channel. ✓: may be set in "
+        "HVR_KAFKA_PROPERTY.\n"
+    ]
+    for product in sorted(_MIGRATED):
+        answers: dict[str, list[str]] = {}
+        for one in sorted(NAMES, key=lambda one: one.name.lower()):
+            if one.of == product:
+                name = f"{{{one.name}}}" if one.kind == "substitution" else one.name
+                answers.setdefault(_here(one), []).append(f"`{name}`{'✓' * bool(one.sets)}")
+        rows = [[", ".join(names), _escape(here)] for here, names in answers.items()]
+        parts.append(f"**{product}**\n\n{_grid(['name', 'here'], rows)}")
+    return "\n".join(parts)
 
 
 def metrics() -> str:
@@ -165,20 +143,27 @@ def metrics() -> str:
         one for value in vars(Metrics()).values() for one in (value.values() if isinstance(value, dict) else [value])
     ]
     made = [one for one in held if isinstance(one, Counter | Gauge | Histogram)]
-    rows = [
-        [f"`{one._name}{'_total' if isinstance(one, Counter) else ''}`", one._type,
-         ", ".join(f"`{label}`" for label in one._labelnames if label != "channel"), one._documentation]
-        for one in made
-    ]  # fmt: skip
     if not all("channel" in one._labelnames for one in made):
         raise ValueError("a metric has no label `channel`")
-    return "## Metrics\n\nEach has the label `channel`.\n\n" + _grid(["metric", "type", "labels", "meaning"], rows)
+    rows = [[f"`{_metric(one)}`", one._type, one._documentation] for one in made]
+    return "## Metrics\n\nEach has the label `channel`, and those in braces.\n\n" + _grid(
+        ["metric", "type", "meaning"], rows
+    )
 
 
-def _here(ours: str) -> str:
+def _metric(one: Counter | Gauge | Histogram) -> str:
+    labels = ", ".join(label for label in one._labelnames if label != "channel")
+    return f"{one._name}{'_total' * isinstance(one, Counter)}{f'{{{labels}}}' if labels else ''}"
+
+
+def _here(one: Name) -> str:
+    """The answer to a name, without what the text above the tables says of all."""
+    ours = one.ours
     if ours.endswith(IN_PROPERTY):
         return "HVR_KAFKA_PROPERTY of Environment"
-    return ours.removeprefix("use ").removesuffix(" of the Kafka location")
+    if one.name.startswith("errors.") and one.name.removeprefix("errors.") in ours:
+        return "the same below `errors`, without `errors.`"
+    return ours.removeprefix("use ").removeprefix("here ").removesuffix(" of the Kafka location")
 
 
 def _add_words(definition: dict[str, Any]) -> None:

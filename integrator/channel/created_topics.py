@@ -47,12 +47,11 @@ class TopicRule(Model):
         )
     )
     partitions: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Partitions of a new topic; by default as many as the brokers have it (num.partitions)."
+        None, description="Partitions of a new topic; by default the brokers' num.partitions."
     )
     replication: Annotated[int, Field(ge=1)] | None = Field(
         None,
-        description="Replicas of each partition; by default as many as the brokers have it "
-        "(default.replication.factor).",
+        description="Replicas of each partition; by default the brokers' default.replication.factor.",
     )
     settings: dict[str, str] = Field(
         default={}, description="Settings of the topic, for example {cleanup.policy: compact}."

@@ -52,10 +52,10 @@ class DatabaseLocation(SourceLocation):
     )
     values_without_form: Literal["null", "text", "stop"] = Field(
         "stop",
-        description="What becomes of values that the type in messages does not have (NaN and infinity in JSON, "
-        "infinity of dates, 24:00, 0000-00-00). null: they are null, and counted, and the message's header "
-        "integrator.without.form names their columns; in a key they stop the channel. text: columns whose types "
-        "may have them are text. stop: the channel stops, or rejects their rows, as `errors` has it.",
+        description="What becomes of values that messages do not have (docs/sources/postgres.md), such as NaN in JSON, "
+        "and 0000-00-00. null: they are null, counted, and named in the header integrator.without.form; in a key "
+        "they stop the channel. text: columns whose types may have them are text. stop: the channel stops, or "
+        "rejects their rows, as `errors` has it.",
     )
     snapshot: Literal["initial", "never", "only"] = Field(
         "initial",
@@ -63,7 +63,7 @@ class DatabaseLocation(SourceLocation):
         "rows alone, once; nothing is made at the database, and its log is not read.",
     )
     snapshot_rows_per_second: Annotated[int, Field(ge=1000), Counted("rows")] | None = Field(
-        None, description="So many rows of tables are read in a second at most, for a database that has other work."
+        None, description="The most rows of tables that are read in a second."
     )
     signal_table: Annotated[str, Field(pattern=r"^[^.]+\..+$")] | None = Field(
         None,
@@ -78,8 +78,8 @@ class DatabaseLocation(SourceLocation):
     )
     spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
         1024 * 1024 * 1024,
-        description="Nothing is read from the database while this many bytes of the spool are not sent yet. As many "
-        "are kept, at most, for going back to earlier cycles.",
+        description="Nothing is read from the database while this many bytes of the spool are not sent yet. At most "
+        "as many are kept for going back.",
     )
     unknown_columns: Literal["error", "ignore", "add"] = Field(
         "error", description="Columns come from the database's catalogue, so that none is unknown."
@@ -124,9 +124,8 @@ class PostgresLocation(DatabaseLocation):
     dialect: Literal["pgoutput"] = Field("pgoutput", description="How changes come; there is nothing to choose.")
     start_position: Annotated[str, Field(pattern=_LSN)] | None = Field(
         None,
-        description="For a channel that continues what another program has captured by `slot`: the position (LSN) up "
-        "to which that has sent changes, as 0/16B3748. The first start takes the slot over and begins there; the rows "
-        "of the tables that the publication has are not read.",
+        description="To continue what another program has captured by `slot` (docs/sources/postgres.md): the position "
+        "(LSN) up to which that has sent changes, as 0/16B3748. Rows of published tables are not read.",
     )
     partitions: Literal["root", "leaf"] = Field(
         "root", description="Whether rows of a partitioned table are of that, or of its partitions."
@@ -134,7 +133,7 @@ class PostgresLocation(DatabaseLocation):
 
 
 class BinlogLocation(DatabaseLocation):
-    """A server whose changes are captured from its binary log. class_: which product it is."""
+    """A server whose changes are captured from its binary log."""
 
     class_: Literal["mysql", "mariadb"] = Field(alias="class", description="Which product it is.")
     address: str = Field(
@@ -148,9 +147,8 @@ class BinlogLocation(DatabaseLocation):
     )
     start_position: Annotated[str, Field(pattern=_PLACE)] | None = Field(
         None,
-        description="For a channel that continues what another program has captured: where a transaction begins in "
-        "the binary log, as FILE:OFFSET. The first start begins there; the rows of the tables that there are then are "
-        "not read.",
+        description="To continue what another program has captured (docs/sources/mysql.md): where a transaction begins "
+        "in the binary log, as FILE:OFFSET. Rows that tables have then are not read.",
     )
 
 

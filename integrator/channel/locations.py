@@ -88,9 +88,9 @@ class KafkaLocation(KafkaAccess, RegistryLocation):
     )
     Oversized_Rows: Literal["FAIL", "DEAD_LETTER", "SKELETON"] = Field(
         "FAIL",
-        description="What happens to a row larger than HVR_KAFKA_MSG_MAX_BYTES. FAIL: the cycle fails. "
-        "DEAD_LETTER: it goes to Dead_Letter_Topic, in parts. SKELETON: it is sent without its "
-        "largest values, which count as missing (extension).",
+        description="What happens to a row larger than HVR_KAFKA_MSG_MAX_BYTES (docs/bundling.md). FAIL: the cycle "
+        "fails. DEAD_LETTER: it goes to Dead_Letter_Topic. SKELETON: it is sent without its largest values "
+        "(extension).",
     )
     Dead_Letter_Topic: Annotated[str, Field(pattern=patterns.TOPIC)] | None = Field(
         None, description="The topic of dead letters (extension)."

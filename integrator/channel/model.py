@@ -80,9 +80,9 @@ class Latency(Model):
 
     sub_cycles: Annotated[float, Field(ge=0, le=120), Counted("seconds")] = Field(
         30.0,
-        description="For so many seconds after a cycle, and for longer where nothing comes, what has come is sent at "
-        "once, in sub-cycles, without a Spark job for each; then the next cycle begins. 0: cycles alone. On a Spark "
-        "cluster, with Integrate Delay, and where a run ends by itself, there are cycles alone.",
+        description="Seconds after a cycle, longer where nothing comes, in which changes are sent at once, in "
+        "sub-cycles, without a Spark job; then the next cycle begins. 0: none; nor are there any on a Spark "
+        "cluster, with Integrate Delay, and where a run ends by itself.",
     )
 
 

@@ -75,17 +75,17 @@ class SourceLocation(Model):
         None, description="With dms and files that have column names: TimestampColumnName, the commit's time."
     )
     unknown_tables: Literal["error", "ignore"] = Field(
-        "error", description="What to do with changes of tables that the channel does not have."
+        "error", description="Changes of tables that the channel does not have: an error; or not sent, and counted."
     )
     unknown_columns: Literal["error", "ignore", "add"] = Field(
         "error",
-        description="What to do with columns that the table's definition does not have: an error; their values are "
-        "counted and not sent; or they are added to the table while the channel runs (HVR's AdaptDDL).",
+        description="Columns that the table's definition does not have: an error; not sent, and counted; or added "
+        "to the table while the channel runs (HVR's AdaptDDL).",
     )
     repeated_positions: Literal["error", "send"] = Field(
         "error",
-        description="What to do with changes whose position is not after that of the change before: an error; or they "
-        "are sent, for a source that repeats changes after a restart.",
+        description="Changes whose position is not after that of the change before: an error; or sent, for a "
+        "source that repeats changes after a restart.",
     )
     poll_seconds: Annotated[float, Field(ge=0.05, le=3600), Counted("seconds")] = Field(
         0.5, description="How often the daemon looks for new files or records."
@@ -145,8 +145,8 @@ class SocketLocation(SourceLocation):
     connections: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="The largest number of agents at once.")
     spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
         1024 * 1024 * 1024,
-        description="Senders must wait while this many bytes of the spool are not sent yet. As many are kept, "
-        "at most, for going back to earlier cycles.",
+        description="Senders must wait while this many bytes of the spool are not sent yet. At most as many are kept "
+        "for going back.",
     )
 
 

@@ -101,12 +101,12 @@ class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
     )
     start: Literal["earliest", "latest", "group"] | AwareDatetime = Field(
         "earliest",
-        description="Where reading begins, once, when the channel has no progress yet. earliest: at the first "
+        description="Where reading begins when the channel has no progress yet. earliest: at the first "
         "record. latest: at the end. group: where the consumer_group is, else at the first record. A "
         "timestamp, such as 2026-01-31T12:00:00Z: at the first record that is not earlier.",
     )
     consumer_group: Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="The consumer group of start: group and of commit_offsets. Nothing else needs a group."
+        None, description="The consumer group of start: group and of commit_offsets."
     )
     commit_offsets: bool = Field(
         False,
