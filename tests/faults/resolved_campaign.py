@@ -29,7 +29,7 @@ from tests.parts.waiting import until
 
 FAULTS = ("kill", "kill all", "kill jvm", "end", "cut", "none")
 NAME, TABLES = "resolved", ("a", "b")
-PATIENCE_S = 240.0
+PATIENCE_S = 900.0
 CHANNEL = """
 channel: {name}
 state: {directory}/state
