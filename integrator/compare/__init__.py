@@ -20,7 +20,7 @@ place are in them. So a key whose last message is before the noted ends has had 
 are of the same moment. Other keys that differ are looked at again, at a later place.
 
 Memory: a record is 56 bytes, in one of 256 files of each side; one pair of files is in memory at a time, and rows as
-they are of 8 MiB of COPY, of a block of messages, and of keys that differ (100,000 of a table at most). By arithmetic,
-records of 100 million rows take 5.6 GB of disk a side, with the texts of keys beside them, and 44 MB of memory. Measured
-are 300,000 rows of 13 columns: 112 µs of CPU a row (tests/bench/compare.py), on a machine that others loaded.
+they are of 8 MiB of COPY, of a block of messages, and of keys that differ (100,000 of a table). By arithmetic,
+records of 100 million rows take 5.6 GB of disk a side, with the texts of keys beside them, and 44 MB of memory.
+300,000 rows of 13 columns took 112 µs of CPU a row (tests/bench/compare.py), on a machine that others loaded.
 """
