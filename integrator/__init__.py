@@ -7,6 +7,7 @@ resolved     resolved messages for consumers
 monitor      a process's status page, metrics and health over HTTP
 backlog      what is not synced yet
 catalogue    a database's catalogue -> table definitions
+compare      tables with their topics, and topics with topics
 refresh      whole tables: slices, ledger, progress
 replay       dead letters through their channel again
 run          daemon, job, cycle, state: everything that starts Spark

@@ -5,6 +5,7 @@ definitions, init   table definitions from a database; a first channel
 show, as_json       what `check`, `plan` and `state` print: for people, for programs
 check, look         what `check` tries and looks at
 imports      the commands below `import`: channels from other products' configurations
+compare      tables of captured databases with topics: what came out, and repairs
 send, replay        lines into a channel's socket; dead letters through the channel again
 quickstart   recorded changes into an embedded Kafka, read back and shown
 connect_values   what Connect's logical types mean, for people
