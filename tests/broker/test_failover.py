@@ -11,10 +11,11 @@ import pytest
 
 from integrator.channel.databases import BinlogLocation
 from integrator.errors import EnvironmentFault
-from integrator.sources.binlog import failover
+from integrator.sources.binlog import failover, snapshot
 from integrator.sources.binlog import stream as streams
 from integrator.sources.binlog.packets import Packets
 from integrator.sources.binlog.server import Server
+from integrator.sources.capture import first_rows
 from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES, standing_in
@@ -167,6 +168,35 @@ def test_i9_a_transaction_of_which_some_changes_are_durable_goes_on_at_a_replica
             *(("I", key) for key in "123"), *(("U", key) for key in "123"), ("I", "4"), ("D", "2"), ("I", "5"), ("I", "6"),
         ]  # fmt: skip
         check(spooled, replica)
+
+
+def test_a_table_whose_rows_are_being_read_goes_on_at_a_replica(servers, spooled, monkeypatch):
+    """Rows are read at several places, of which the last ones are in another log."""
+    primary, replica = servers
+    primary.sql("create table t (k int primary key, v text)", "shop")
+    primary.sql(f"insert into t select seq, repeat('x', 20000) from {primary.numbers(1, 400)}", "shop")
+    monkeypatch.setattr(snapshot, "_FRAME_BYTES", 200)
+    monkeypatch.setattr(first_rows.FirstRows, "_seconds", lambda _self: 0.0)
+    real, left = snapshot.SnapshotPoints.later, [3]
+
+    def later(self):
+        left[0] -= 1
+        if left[0] == 0:
+            raise Crash
+        return real(self)
+
+    monkeypatch.setattr(snapshot.SnapshotPoints, "later", later)
+    with pytest.raises(Crash):
+        spooled.catch_up(primary)
+    assert spooled.record.reading["shop.t"].last
+    primary.sql("update t set v = 'second' where k % 3 = 0; delete from t where k % 50 = 0", "shop")
+    replicas.caught_up(replica, primary)
+    primary.crash()
+    replicas.promote(replica)
+    replica.sql("update t set v = 'third' where k % 7 = 0; insert into t values (1000, 'fourth')", "shop")
+    spooled.catch_up(replica)
+    assert not spooled.record.reading
+    check(spooled, replica)
 
 
 CRASH_AFTER, READ = [-1], Packets.read
