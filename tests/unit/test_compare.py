@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 
 from integrator.compare.at_table import Taken
 from integrator.compare.at_topic import MessagesOf, NotComparable
-from integrator.compare.digests import NO_ROW, RECORD, Clear, Digester, Runs, folded, merge, merged, packed
+from integrator.compare.digests import (
+    NO_ROW,
+    RECORD,
+    Clear,
+    Digester,
+    Runs,
+    folded,
+    merge,
+    merged,
+    merged_topics,
+    packed,
+)
 from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Told
 from integrator.compare.results import TableResult
 from integrator.compare.rounds import Candidate, Found, first_look, is_same, shown
@@ -214,3 +225,24 @@ def test_a_difference_is_settled_where_its_last_message_is_before_the_place(tmp_
     assert kinds["missing"].text == ("4",)
     assert list(merged(one.at_table, one.at_topic, Clear())) is not None
     one.close()
+
+
+def test_two_topics_are_both_folded(tmp_path):
+    """A key's last message counts at both; one that is gone at both is no row, one in two partitions is ambiguous."""
+
+    def runs(name, *rows):
+        made = Runs(tmp_path / name)
+        for key, row, part, at, said in rows:
+            made.add(packed(key.to_bytes(16, "little"), row.to_bytes(16, "little"), (part, at, 0), said))
+        return made
+
+    old = runs("old", (1, 1, 0, 0, SET), (1, 2, 0, 1, SET), (2, 1, 0, 2, SET), (2, 0, 0, 3, GONE), (3, 1, 0, 4, SET))
+    for part in (0, 1):
+        old.add(packed((9).to_bytes(16, "little"), NO_ROW, (part, 7, 0), SET))
+    new = runs("new", (1, 2, 1, 0, SET), (2, 0, 0, 1, GONE), (3, 1, 0, 2, SET), (3, 0, 0, 3, GONE), (9, 1, 0, 4, SET))
+    found = list(merged_topics(old, new))
+    assert sum(one.rows for one in found) == 2
+    assert sum(one.equal for one in found) == 1
+    assert [int(key["key"][0]) for one in found for key in one.gone[0]] == [3]
+    assert not any(len(one.extra) + len(one.missing) + len(one.different[0]) for one in found)
+    assert sum(one.ambiguous for one in found) == 1
