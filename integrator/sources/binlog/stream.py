@@ -161,6 +161,10 @@ class Stream(SpoolingStream):
         self._intake.read = {one.to_bytes(4, "big") for one in known.read.values()}
         tables.find(self._server_log.least)
 
+    def _shown(self, position: int) -> str:
+        """Return a position as the server that is captured now writes it: its files are numbered onward here."""
+        return events.place_text(position, self._rows.record.files if self._rows else 0)
+
     def _continue_at_another(self, session: Session, record: Record, history: History, base: str) -> None:
         """Continue at a server that has taken the place of the captured one. Raises as `failover.Successor`."""
         highest = max(self._intake.lsn, self._intake.end, record.confirmed, record.followed, record.copied_at)

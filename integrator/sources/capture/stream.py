@@ -53,11 +53,15 @@ class SpoolingStream:
         durable = standing_in(into.spool.path) or Standing()
         self._capture, self._spool, self._in_snapshot = capture, into.spool, durable.in_snapshot
         signals = Signals(into.signals, into.spool.path.parent, capture.log)
-        self._intake = Intake(into.spool.writer(into.sender), durable, server.shown, into.position, signals)
+        self._intake = Intake(into.spool.writer(into.sender), durable, server.shown, self._shown, signals)
         self._log, self._spool_bytes, self._until_now = capture.log, into.bytes, until_now
-        self._shown_at = into.position
+        self._as_written = into.position
         self._rows: FirstRows | None = None
         self.streamed = False
+
+    def _shown(self, position: int) -> str:
+        """Return a position as the database writes it."""
+        return self._as_written(position)
 
     def _continue_snapshot(self) -> None:
         """End the rows of a table that were broken off: it is read again, at another place."""
@@ -89,7 +93,7 @@ class SpoolingStream:
         if self._rows is not None:
             place, there, record = max(seen, self._intake.end), self._there, self._rows.record
             names, unread = frozenset(one.name for one in there), unread_of(there, record)
-            at = (place, self._shown_at(place), through(place, record), self._intake.committed)
+            at = (place, self._shown(place), through(place, record), self._intake.committed)
             self._capture.marks.add(Mark(self._spool.last, *at, names, unread))
 
     @property
