@@ -195,7 +195,7 @@ def _tells_apart(table: TableRecipe) -> bool:
 
 def _is_of_row(field: Field, table: TableRecipe) -> bool:
     """Return whether a column of messages is a function of the row alone."""
-    if field.soft_delete or field.operations:
+    if field.soft_delete or field.operations or field.uncompared:
         return False
     captured = dict(table.capture.expressions)
     parts = [*field.expression, *(captured.get(field.source or "", ()))]

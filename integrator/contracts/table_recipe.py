@@ -24,7 +24,8 @@ class Field:
     `source` is the table column to take; `expression` is evaluated instead where there is one; `soft_delete` fields are
     computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for,
     and default that one's. operations: those for whose rows the expression is evaluated; all where there are none.
-    lossy: its type cannot hold all that the source's can, and values are coerced.
+    lossy: its type cannot hold all that the source's can, and values are coerced. uncompared: it is left out where
+    topics are compared with tables.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Field:
     operations: tuple[int, ...] = ()
     lossy: bool = False
     default: Any = None
+    uncompared: bool = False
 
     def as_column(self, *, nullable: bool) -> Column:
         """Return the field as a column, null allowed or not."""

@@ -186,6 +186,7 @@ def _field(name: str, column: Column | None, context: _Context) -> Field:
         column=column.name if column else None,
         operations=operations,
         lossy=lossy,
+        uncompared=values.IgnoreDuringCompare,
         default=column.default if column is not None and declared == column.type and not expression else None,
     )
 

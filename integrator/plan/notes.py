@@ -15,8 +15,6 @@ from integrator.tables.discovered_columns import Added
 def notes_of(channel: Channel, location: KafkaLocation) -> Iterator[str]:
     """Yield what the channel says and has no effect, as in HVR."""
     for place, action in enumerate(channel.actions):
-        if isinstance(action, ColumnProperties) and action.IgnoreDuringCompare:
-            yield f"$.actions[{place}].IgnoreDuringCompare has no effect: nothing is compared"
         if isinstance(action, ColumnProperties) and action.ExpressionScope and location.Expression_Scopes == "IGNORE":
             yield f"$.actions[{place}].ExpressionScope has no effect, as in HVR but for Burst (Expression_Scopes)"
 

@@ -45,6 +45,8 @@ def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies)
     table = replace(definition, schema=given.kafka.properties.values.Schema or definition.schema)
     coercion = _coercion(given)
     own = fields_of(table, given.kafka.columns, _rules(given, coercion), scope)
+    uncompared = {name for name, one in given.source.columns.items() if one.values.IgnoreDuringCompare}
+    own = tuple(replace(one, uncompared=True) if one.source in uncompared else one for one in own)
     fields = own
     for complete in FIELDS_OF.values():
         fields = complete(given, table, fields, _style(given.kafka.columns))

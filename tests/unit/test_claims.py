@@ -24,13 +24,13 @@ CLAIMS = {
     "It works in cycles.": lambda: Path("integrator/run/cycle.py").is_file(),
     "One process integrates a channel.": lambda: "lock " in Path("integrator/run/state/directory.py").read_text(),
     "Its progress is in a directory": lambda: Path("integrator/run/state/directory.py").is_file(),
-    "There is no interface to configure it": _LOOKED,
+    "It is configured by a text file": _LOOKED,
     "Refreshing from JDBC or files makes changes wait": lambda: (
         "waiting for a refresh" in Path("integrator/run/job.py").read_text()
     ),
     "Few connectors.": _LOOKED,
     "No code of yours runs in it": _LOOKED,
-    "Fewer people run it.": _LOOKED,
+    "It is not released yet.": _LOOKED,
 }
 """By the words in bold of the section "What the integrator does not do"."""
 UNTRUE = (

@@ -5,6 +5,7 @@ https://fivetran.com/docs/hvr6/action-reference/columnproperties
 
 import pytest
 
+from integrator.compare.tables import compared
 from tests.parts import pure
 
 pytestmark = pytest.mark.fast
@@ -321,3 +322,11 @@ def test_a_computed_column_that_cannot_be_is_an_error_with_its_place(tmp_path):
     with pytest.raises(pure.IntegratorError) as raised:
         pure.rows(tmp_path, DDL, actions, {**ROW, "name": "7"}, ROW)
     assert f"{tmp_path}/a.jsonl:2: table t, column k: CaptureExpression: " in str(raised.value)
+
+
+@pytest.mark.parametrize("group", ["'*'", "SOURCE", "KAFKA"])
+def test_a_column_may_be_left_out_of_comparisons(group, tmp_path):
+    action = f"{{action: ColumnProperties, group: {group}, Name: a, IgnoreDuringCompare: true}}"
+    recipe = pure.tables(tmp_path, "create table t(k int primary key, a int);", [action])
+    [table], _ = compared(recipe, ["t"])
+    assert ("a" in table.columns, "a" in table.left_out) == (False, True)

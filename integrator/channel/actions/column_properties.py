@@ -92,7 +92,7 @@ class ColumnProperties(InContext):
     )
     IgnoreDuringCompare: bool = parameter(
         False,
-        "Accepted, without effect: with Kafka as the target nothing is compared.",
+        "`compare` leaves the column out.",
         example="true",
     )
     Datatype: str | None = parameter(None, "Its datatype in the messages.", example="varchar")
