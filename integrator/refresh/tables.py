@@ -47,7 +47,7 @@ _UNREADABLE = re.compile(
     re.MULTILINE,
 )
 """Spark's conditions for values."""
-_FAILED = re.compile(r"^\s*Caused by: \S*SQL\w*Exception: (.*)$", re.MULTILINE)
+_FAILED = re.compile(r"^[ \t]*Caused by: \S*SQL\w*Exception: (.*)$", re.MULTILINE)
 """The message of a JDBC driver, in a trace of the JVM."""
 QUERY_FAILED = "the query failed at the database"
 _LOOKED_AT = 1000
