@@ -22,7 +22,6 @@ from integrator.sources.binlog.source import BinlogSource
 from integrator.sources.capture import progress
 from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
-from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import FRAMES, standing_in
 from integrator.sources.spool import SPOOL, Spool, Writer, sealed_in
 from tests.parts import mariadb, mysql
@@ -763,12 +762,9 @@ def test_how_far_a_snapshot_is_is_shown_while_it_is_read(server, database, spool
     monkeypatch.setattr(snapshot, "_FRAME_BYTES", 100_000)
     source = BinlogSource(location_of(spooled.address), state=spooled.state)
     monkeypatch.setattr(progress, "_WRITE_S", -1.0)
-    seen, real = [], FirstRows.copy
-
-    def copy(self, is_due, seal, rest):
-        real(self, lambda: (seen.append(source.server_log()), is_due())[1], seal, rest)
-
-    monkeypatch.setattr(FirstRows, "copy", copy)
+    seen, real = [], shared.SpoolingStream.is_due
+    noted = property(lambda self: (seen.append(source.server_log()), real.fget(self))[1])
+    monkeypatch.setattr(shared.SpoolingStream, "is_due", noted)
     spooled.catch_up()
     shown = seen[0]
     assert shown.snapshot_table.endswith(".t")

@@ -15,7 +15,7 @@ from integrator.sources.binlog import failover, snapshot
 from integrator.sources.binlog import stream as streams
 from integrator.sources.binlog.packets import Packets
 from integrator.sources.binlog.server import Server
-from integrator.sources.capture import first_rows
+from integrator.sources.capture import pace
 from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES, standing_in
@@ -176,7 +176,8 @@ def test_a_table_whose_rows_are_being_read_goes_on_at_a_replica(servers, spooled
     primary.sql("create table t (k int primary key, v text)", "shop")
     primary.sql(f"insert into t select seq, repeat('x', 20000) from {primary.numbers(1, 400)}", "shop")
     monkeypatch.setattr(snapshot, "_FRAME_BYTES", 200)
-    monkeypatch.setattr(first_rows.FirstRows, "_seconds", lambda _self: 0.0)
+    for name in ("PLACE_S", "_SHORT_S", "_TIMES_THE_PLACE", "_TIMES_WHILE_WAITED"):
+        monkeypatch.setattr(pace, name, 0)
     real, left = snapshot.SnapshotPoints.later, [3]
 
     def later(self):

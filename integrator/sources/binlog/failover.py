@@ -38,12 +38,17 @@ def executed_at(session: Session, number: int, file: str, offset: int) -> Gtids 
     """
     with suppress(EnvironmentFault):
         found = _before(session, file)
+        if offset <= events.FIRST_EVENT:
+            return found
         with session.server.session() as reading:
-            until = events.place_of(file, offset)
-            for one in dump.transactions(reading, number, file, until) if offset > events.FIRST_EVENT else ():
-                if one is None:
-                    return None
-                found.add(one)
+            [(own,)] = reading.rows("select connection_id()")
+            try:
+                for one in dump.transactions(reading, number, file, events.place_of(file, offset)):
+                    if one is None:
+                        return None
+                    found.add(one)
+            finally:  # else the server has it wait for changes, and removes no file of its log meanwhile
+                session.run(f"kill {own}")
         return found
     return None
 
