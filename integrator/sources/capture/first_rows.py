@@ -94,7 +94,7 @@ class FirstRows:
         """Return whether the next place is to be had now, for rows that are left. waiting_bytes: to be sent."""
         if not self.is_left or self._point is not None:
             return False
-        return self._pace.is_next(waiting_bytes, is_busy=self._intake.lsn != self._read_at)
+        return self._pace.is_next(waiting_bytes, has_changed=self._intake.lsn != self._read_at)
 
     def is_due(self, oid: int) -> bool:
         """Return whether the rows of a table are due, or will be."""

@@ -20,7 +20,8 @@ _SHARE = 5
 """While changes wait, rows are read for at least one part in so many of the time since they were read before."""
 _MOST_BYTES, _QUIET_BYTES, _BUSY_BYTES = (many * 1024 * 1024 for many in (64, 32, 4))
 """No more is read at a position where more than _MOST_BYTES wait to be sent, and at the next one once no more than
-_QUIET_BYTES do, or _BUSY_BYTES where changes have come meanwhile."""
+_QUIET_BYTES do, or _BUSY_BYTES where changes have come within _BUSY_S."""
+_BUSY_S = 5.0
 _ALIVE_S = 1.0
 
 
@@ -32,7 +33,7 @@ class Pace:
         self._per_second, self._rate_until = per_second, 0.0
         self._took_s = self._not_before = 0.0
         self._began = self._until = self._soon = self._rested_s = 0.0
-        self._ended = time.monotonic()
+        self._ended, self._changed = time.monotonic(), float("-inf")
 
     @property
     def is_put_off(self) -> bool:
@@ -47,9 +48,11 @@ class Pace:
         """Note how long it took to have a position."""
         self._took_s = seconds
 
-    def is_next(self, waiting_bytes: int, *, is_busy: bool) -> bool:
-        """Return whether rows that are left are read on now. is_busy: changes have come since they were read."""
+    def is_next(self, waiting_bytes: int, *, has_changed: bool) -> bool:
+        """Return whether rows that are left are read on now. has_changed: changes have come since they were read."""
         now = time.monotonic()
+        self._changed = now if has_changed else self._changed
+        is_busy = now < self._changed + _BUSY_S
         is_free = waiting_bytes <= (_BUSY_BYTES if is_busy else _QUIET_BYTES)
         return now >= max(self._not_before, self._rate_until) and (is_free or now >= self._ended + PLACE_S)
 
@@ -64,8 +67,12 @@ class Pace:
         now = time.monotonic()
         if now >= self._until or now < self._rate_until:
             return True
-        is_soon = self._soon and now >= self._soon
-        return bool(is_soon) and (waiting_bytes > _MOST_BYTES or has_changes())
+        if not self._soon or now < self._soon:
+            return False
+        if has_changes():
+            self._changed = now
+            return True
+        return waiting_bytes > _MOST_BYTES
 
     def end(self) -> None:
         """Note that no more is read at this position."""
