@@ -319,7 +319,7 @@ class FirstRows:
         def take(rows: bytes, many: int) -> None:
             self._intake.take_rows(table.relation, rows)
             one.last = last_row(rows)
-            self._pace.take(many)
+            self._pace.take(many, len(rows))
             if not reading.key:
                 self._pace.keep_to_the_rate(into.rest)
             one.progress.add(many)

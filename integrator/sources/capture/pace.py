@@ -18,9 +18,9 @@ _TIMES_THE_PLACE, _TIMES_WHILE_WAITED = 20, 1
 the first row comes."""
 _SHARE = 5
 """While changes wait, rows are read for at least one part in so many of the time since they were read before."""
-_MOST_BYTES, _QUIET_BYTES, _BUSY_BYTES = (many * 1024 * 1024 for many in (64, 32, 4))
+_MOST_BYTES, _QUIET_BYTES, _BUSY_BYTES = (many * 1024 * 1024 for many in (64, 32, 2))
 """No more is read at a position where more than _MOST_BYTES wait to be sent, and at the next one once no more than
-_QUIET_BYTES do, or _BUSY_BYTES where changes have come within _BUSY_S."""
+_QUIET_BYTES do, or _BUSY_BYTES where changes have come within _BUSY_S; so much is read at once while they wait."""
 _BUSY_S = 5.0
 _ALIVE_S = 1.0
 
@@ -33,7 +33,7 @@ class Pace:
         self._per_second, self._rate_until = per_second, 0.0
         self._took_s = self._not_before = 0.0
         self._began = self._until = self._soon = self._rested_s = 0.0
-        self._ended, self._changed = time.monotonic(), float("-inf")
+        self._ended, self._changed, self._bytes = time.monotonic(), float("-inf"), 0
 
     @property
     def is_put_off(self) -> bool:
@@ -60,14 +60,14 @@ class Pace:
         """Begin at a position. continues: rows were read at another one before."""
         self._began = now = time.monotonic()
         self._until = now + max(PLACE_S, min(_TIMES_THE_PLACE * self._took_s, _MOST_S))
-        self._rested_s, self._soon = now - self._ended if continues else 0.0, 0.0
+        self._rested_s, self._soon, self._bytes = now - self._ended if continues else 0.0, 0.0, 0
 
     def is_over(self, waiting_bytes: int, has_changes: Callable[[], bool]) -> bool:
         """Return whether enough is read at this position. has_changes: returns whether changes wait for the rows."""
         now = time.monotonic()
         if now >= self._until or now < self._rate_until:
             return True
-        if not self._soon or now < self._soon:
+        if not self._soon or (now < self._soon and self._bytes < _BUSY_BYTES):
             return False
         if has_changes():
             self._changed = now
@@ -78,9 +78,10 @@ class Pace:
         """Note that no more is read at this position."""
         self._ended = time.monotonic()
 
-    def take(self, rows: int) -> None:
-        """Note rows that were read."""
+    def take(self, rows: int, size: int) -> None:
+        """Note rows that were read, and how many bytes they have."""
         now = time.monotonic()
+        self._bytes += size
         if not self._soon:
             cost_s = self._took_s + now - self._began
             self._soon = now + max(_SHORT_S, _TIMES_WHILE_WAITED * cost_s, self._rested_s / _SHARE)
