@@ -15,7 +15,7 @@ from integrator.deliver.kafka.sender_lock import Senders, begin_turn
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import BegunOtherwise, DeliveryError, EnvironmentFault
 from integrator.run.state import shards
-from integrator.sources.capture import stream
+from integrator.sources.capture import marks, stream
 from tests.model import process
 from tests.model.explore import explore
 from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
@@ -247,7 +247,7 @@ def test_i12_a_process_that_another_one_took_over_from_says_nothing_more(kafka, 
 
 
 def test_i12_a_mark_of_a_table_whose_rows_are_not_read_is_found(monkeypatch):
-    monkeypatch.setattr(stream, "unread_of", lambda *_: frozenset())
+    monkeypatch.setattr(marks, "_unread", lambda *_: frozenset())
     assert any("resolved: " in reason for reason in _broken_by("ranges", 200))
 
 

@@ -14,7 +14,8 @@ from integrator.contracts.resolved import Point, Resolved, TablePoint
 from integrator.errors import ConfigurationError, DeliveryError, EnvironmentFault
 from integrator.run import resolved as running
 from integrator.run.resolved import Resolving
-from integrator.sources.capture.marks import Mark, Marks, ReachedMark, through, unread_of
+from integrator.sources.capture.asked import Asked
+from integrator.sources.capture.marks import Mark, Marks, ReachedMark, Unread, through
 from integrator.sources.capture.record import Record
 
 pytestmark = pytest.mark.fast
@@ -148,7 +149,14 @@ def test_tables_are_unread_until_all_of_their_rows_are_and_when_their_names_stan
 
     tables = [table("s.a", 1), table("s.b", 2), table("s.c", 3), table("s.d", 4)]
     record = Record("", "", "", read={"s.a": 1, "s.b": 7, "s.d": 4}, numbers={"s.a": 1, "s.d": 9})
-    assert unread_of(tables, record) == {"s.b", "s.c", "s.d"}
+    unread = Unread()
+    assert unread.of(tables, record) == ({"s.a", "s.b", "s.c", "s.d"}, {"s.b", "s.c", "s.d"})
+    record.read = {**record.read, "s.b": 2}
+    assert unread.of(tables, record)[1] == {"s.c", "s.d"}
+    record.again = ["s.a"]
+    assert unread.of(tables, record)[1] == {"s.a", "s.c", "s.d"}
+    record.again, record.asked["s.b"] = [], Asked()
+    assert unread.of(tables, record)[1] == {"s.b", "s.c", "s.d"}
 
 
 class Topic:

@@ -30,7 +30,7 @@ def insert(*values):
 @pytest.fixture
 def signals(tmp_path):
     one = Signals("public.signals", tmp_path, Log())
-    one.know(OID, RELATION)
+    one.know(RELATION.message())
     return one
 
 
@@ -91,5 +91,11 @@ def test_other_types_and_changes_ask_for_nothing(signals, tmp_path):
 
 def test_a_table_that_got_another_name_is_none(signals):
     assert signals.are_of(OID)
-    signals.know(OID, Relation(7, "public", "old", "d", COLUMNS))
+    signals.know(Relation(7, "public", "old", "d", COLUMNS).message())
     assert not signals.are_of(OID)
+
+
+def test_without_a_table_nothing_is_a_signal(tmp_path):
+    one = Signals(None, tmp_path, Log())
+    one.know(Relation(7, "", "", "d", COLUMNS).message())
+    assert not one.are_of(OID)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Iterator
 
-from integrator.errors import SourceAway
+from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.binlog import events
 from integrator.sources.binlog.gtids import Gtid
 from integrator.sources.binlog.packets import Packets, is_end
@@ -14,6 +15,21 @@ from integrator.sources.binlog.server import Session
 _DUMP, _SILENT_S = 0x12, 60.0
 _KIND_AT, _SIZES = 5, struct.Struct("<II")
 """Of a packet: the kind of its event, and after it and the server's number, how long it is, and where it ends."""
+
+
+@contextlib.contextmanager
+def reading(session: Session) -> Iterator[Session]:
+    """Give a session for `transactions`, which ends at the server, too.
+
+    Else the server would have it wait for changes, and remove no file of its log meanwhile.
+    """
+    with session.server.session() as own:
+        [(number,)] = own.rows("select connection_id()")
+        try:
+            yield own
+        finally:
+            with contextlib.suppress(EnvironmentFault, SourceAway):  # it may have ended by itself
+                session.run(f"kill {number}")
 
 
 def begun(session: Session, file: str, offset: int, number: int) -> tuple[Packets, bool]:

@@ -40,15 +40,11 @@ def executed_at(session: Session, number: int, file: str, offset: int) -> Gtids 
         found = _before(session, file)
         if offset <= events.FIRST_EVENT:
             return found
-        with session.server.session() as reading:
-            [(own,)] = reading.rows("select connection_id()")
-            try:
-                for one in dump.transactions(reading, number, file, events.place_of(file, offset)):
-                    if one is None:
-                        return None
-                    found.add(one)
-            finally:  # else the server has it wait for changes, and removes no file of its log meanwhile
-                session.run(f"kill {own}")
+        with dump.reading(session) as own:
+            for one in dump.transactions(own, number, file, events.place_of(file, offset)):
+                if one is None:
+                    return None
+                found.add(one)
         return found
     return None
 
@@ -150,8 +146,8 @@ class Successor:
         """
         before, sought = _before(self._session, file), self._captured.last()
         found = {domain for domain, one in sought.items() if before.has_exactly(one)}
-        with self._session.server.session() as reading:
-            for one in dump.transactions(reading, self._number, file, until):
+        with dump.reading(self._session) as own:
+            for one in dump.transactions(own, self._number, file, until):
                 last = sought.get(one.domain) if one else None
                 if one is None or last is None:
                     continue

@@ -289,7 +289,7 @@ class FirstRows:
         if point is None:
             return
         micros = int(time.time() * 1e6) - _MICROS_TO_2000
-        self._pace.begin(continues=bool(self.record.reading))
+        self._pace.begin()
         into.seal()  # what the log had before: each relation is sealed in one version
         for left, table in zip(reversed(range(len(self._due))), self._due, strict=True):
             reading, number, is_anew = self._reading(point, table)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from integrator.decode.encodings.pgoutput import Relation, message_at, relation_of
+from integrator.decode.encodings.pgoutput import Relation, message_at
 from integrator.engine.arrays import Octets
 from integrator.engine.pgoutput import (
     BEGIN,
@@ -177,7 +177,7 @@ class Intake:
         self._oids = _NO_OIDS
 
     def _know(self, message: bytes) -> None:
-        self._signals.know(message[1:5], relation_of(message))
+        self._signals.know(message)
         if self._segment.know(message):  # a segment has a relation once
             self.seal()
 

@@ -69,7 +69,24 @@ def through(place: int, record: Record) -> tuple[int, int]:
     return at_place[0] if record.copied_at == place - 1 else at_place[1]
 
 
-def unread_of(tables: Sequence[Captured], record: Record) -> frozenset[str]:
+class Unread:
+    """Which tables are captured, and of which of them not all rows were read: found anew where these may be others."""
+
+    def __init__(self) -> None:
+        self._of: tuple[object, ...] = ()
+        self._found = frozenset[str](), frozenset[str]()
+
+    def of(self, tables: Sequence[Captured], record: Record) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the names of both. Called for each segment: nothing is done for each table."""
+        of_record = (record.followed, *record.again, "", *record.reading, "", *record.asked)
+        known = self._of[:2]
+        if not known or known[0] is not tables or known[1] is not record.read or self._of[2:] != of_record:
+            self._of = (tables, record.read, *of_record)
+            self._found = frozenset(one.name for one in tables), _unread(tables, record)
+        return self._found
+
+
+def _unread(tables: Sequence[Captured], record: Record) -> frozenset[str]:
     """Return the tables of which not all rows were read, or whose names stand for others since."""
     read, numbers = record.read, record.numbers
     others = (one.name for one in tables if numbers.get(one.name, one.relation.oid) != read.get(one.name))

@@ -11,13 +11,12 @@ import time
 from collections.abc import Callable
 
 PLACE_S, _MOST_S, _SHORT_S = 5.0, 50.0, 0.05
-"""Rows are read at one position for PLACE_S, up to _MOST_S where a position takes long to have, or, while changes wait,
-for _SHORT_S."""
-_TIMES_THE_PLACE, _TIMES_WHILE_WAITED = 20, 1
-"""For so many times as long as it takes to have a position rows are read at it. While changes wait: as it takes until
-the first row comes."""
+"""Rows are read at one position for PLACE_S, up to _MOST_S where a position takes long to have; while changes wait, for
+_SHORT_S, or for as long as it took until the first row came."""
+_TIMES_THE_PLACE = 20
+"""For so many times as long as it takes to have a position rows are read at it, but no longer than _MOST_S."""
 _SHARE = 5
-"""While changes wait, rows are read for at least one part in so many of the time since they were read before."""
+"""Where more waits to be sent for PLACE_S, rows are read for one part in so many of that time."""
 _MOST_BYTES, _QUIET_BYTES, _BUSY_BYTES = (many * 1024 * 1024 for many in (64, 32, 2))
 """No more is read at a position where more than _MOST_BYTES wait to be sent, and at the next one once no more than
 _QUIET_BYTES do, or _BUSY_BYTES where changes have come within _BUSY_S; so much is read at once while they wait."""
@@ -32,7 +31,7 @@ class Pace:
         """Begin without a position."""
         self._per_second, self._rate_until = per_second, 0.0
         self._took_s = self._not_before = 0.0
-        self._began = self._until = self._soon = self._rested_s = 0.0
+        self._began = self._until = self._soon = self._least_s = 0.0
         self._ended, self._changed, self._bytes = time.monotonic(), float("-inf"), 0
 
     @property
@@ -54,20 +53,22 @@ class Pace:
         self._changed = now if has_changed else self._changed
         is_busy = now < self._changed + _BUSY_S
         is_free = waiting_bytes <= (_BUSY_BYTES if is_busy else _QUIET_BYTES)
+        self._least_s = 0.0 if is_free else (now - self._ended) / _SHARE
         return now >= max(self._not_before, self._rate_until) and (is_free or now >= self._ended + PLACE_S)
 
-    def begin(self, *, continues: bool) -> None:
-        """Begin at a position. continues: rows were read at another one before."""
+    def begin(self) -> None:
+        """Begin at a position."""
         self._began = now = time.monotonic()
         self._until = now + max(PLACE_S, min(_TIMES_THE_PLACE * self._took_s, _MOST_S))
-        self._rested_s, self._soon, self._bytes = now - self._ended if continues else 0.0, 0.0, 0
+        self._soon, self._bytes = 0.0, 0
 
     def is_over(self, waiting_bytes: int, has_changes: Callable[[], bool]) -> bool:
         """Return whether enough is read at this position. has_changes: returns whether changes wait for the rows."""
         now = time.monotonic()
         if now >= self._until or now < self._rate_until:
             return True
-        if not self._soon or (now < self._soon and self._bytes < _BUSY_BYTES):
+        is_much = self._bytes >= _BUSY_BYTES and not self._least_s
+        if not self._soon or (now < self._soon and not is_much):
             return False
         if has_changes():
             self._changed = now
@@ -76,15 +77,14 @@ class Pace:
 
     def end(self) -> None:
         """Note that no more is read at this position."""
-        self._ended = time.monotonic()
+        self._ended, self._least_s = time.monotonic(), 0.0
 
     def take(self, rows: int, size: int) -> None:
         """Note rows that were read, and how many bytes they have."""
         now = time.monotonic()
         self._bytes += size
         if not self._soon:
-            cost_s = self._took_s + now - self._began
-            self._soon = now + max(_SHORT_S, _TIMES_WHILE_WAITED * cost_s, self._rested_s / _SHARE)
+            self._soon = now + max(_SHORT_S, self._took_s + now - self._began, self._least_s)
         if self._per_second:
             self._rate_until = max(self._rate_until, now) + rows / self._per_second
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from integrator.decode.encodings.pgoutput import Relation
+from integrator.decode.encodings.pgoutput import Relation, relation_of
 from integrator.engine.pgoutput import INSERT
 from integrator.sources.capture.asked import Asked, ask
 
@@ -22,8 +22,8 @@ _TABLES, _CONDITIONS, _TRUNCATE = "data-collections", "additional-conditions", "
 _MEMBERS = frozenset((_TABLES, _CONDITIONS, _TRUNCATE, "type", "surrogate-key"))
 """`type` and `surrogate-key` say how Debezium reads a table: here there is one way, by its primary key."""
 _COLUMNS = 3
-_NEW_AT = 6
-"""In an INSERT: after the number of the table and the letter of the new row."""
+_NAMES_AT, _NEW_AT = 5, 6
+"""In a relation: after its number. In an INSERT: after the number of the table and the letter of the new row."""
 
 
 class Signals:
@@ -31,14 +31,16 @@ class Signals:
 
     def __init__(self, table: str | None, state: Path, log: Any) -> None:
         """Take the state directory that the requests are in, and the channel's log."""
-        self._table, self._state, self._log = table, state, log
+        self._state, self._log = state, log
+        self._names = b"".join(name.encode() + b"\0" for name in table.split(".", 1)) if table else None
         self._relations: dict[bytes, Relation] = {}
 
-    def know(self, relation: bytes, announced: Relation) -> None:
-        """Take note of a relation that is announced, by its number in messages."""
-        self._relations.pop(relation, None)
-        if announced.full_name == self._table:
-            self._relations[relation] = announced
+    def know(self, announced: bytes) -> None:
+        """Take note of the message that announces a relation: each transaction may have one."""
+        if self._relations:
+            self._relations.pop(announced[1:5], None)
+        if self._names is not None and announced.startswith(self._names, _NAMES_AT):
+            self._relations[announced[1:5]] = relation_of(announced)
 
     def are_of(self, relation: bytes) -> bool:
         """Return whether a relation is the table of signals."""

@@ -11,7 +11,7 @@ from integrator.errors import SourceAway
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import Standing, standing_in
 from integrator.sources.capture.intake import Intake
-from integrator.sources.capture.marks import Mark, through, unread_of
+from integrator.sources.capture.marks import Mark, Unread, through
 from integrator.sources.capture.points import Captured
 from integrator.sources.capture.signals import Signals
 from integrator.sources.capture.thread import Capture
@@ -55,7 +55,7 @@ class SpoolingStream:
         signals = Signals(into.signals, into.spool.path.parent, capture.log)
         self._intake = Intake(into.spool.writer(into.sender), durable, server.shown, self._shown, signals)
         self._log, self._spool_bytes, self._until_now = capture.log, into.bytes, until_now
-        self._as_written = into.position
+        self._as_written, self._unread = into.position, Unread()
         self._rows: FirstRows | None = None
         self.streamed = False
 
@@ -92,7 +92,7 @@ class SpoolingStream:
         """Note up to where all of ours is in segments: nothing is held. seen: up to where the log was read."""
         if self._rows is not None:
             place, there, record = max(seen, self._intake.end), self._there, self._rows.record
-            names, unread = frozenset(one.name for one in there), unread_of(there, record)
+            names, unread = self._unread.of(there, record)
             at = (place, self._shown(place), through(place, record), self._intake.committed)
             self._capture.marks.add(Mark(self._spool.last, *at, names, unread))
 
