@@ -67,5 +67,5 @@ def _requests(key: Sequence[str], rows: Sequence[tuple[str, tuple[str, ...]]], t
     left = iter(rows)
     while some := list(islice(left, _AT_ONCE)):
         where = table.condition(key, [row for _, row in some])
-        gone = [row for kind, row in some if kind == "extra"]
+        gone = [[*row] for kind, row in some if kind == "extra"]
         yield Asked(where, key=[*key], gone=gone, keys=len(some))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from integrator import durable
@@ -24,8 +24,8 @@ class Asked:
 
     where: str = ""
     truncate: bool = False
-    key: Sequence[str] = ()
-    gone: Sequence[Sequence[str]] = ()
+    key: list[str] = field(default_factory=list)
+    gone: list[list[str]] = field(default_factory=list)
     keys: int = 0
 
     @property
