@@ -194,9 +194,9 @@ def _reading(server: Server, *before: str) -> Session:
     session = server.session()
     try:
         session.run("begin isolation level repeatable read, read only")
-        session.run(_BY_INDEX)
-        for one in before:
+        for one in before:  # a snapshot is taken before any query
             session.run(one)
+        session.run(_BY_INDEX)
     except BaseException:
         session.close()
         raise
