@@ -15,11 +15,10 @@ PLACE_S, _MOST_S, _SHORT_S = 5.0, 50.0, 0.05
 _SHORT_S, or for as long as it took until the first row came."""
 _TIMES_THE_PLACE = 20
 """For so many times as long as it takes to have a position rows are read at it, but no longer than _MOST_S."""
-_SHARE = 5
-"""Where more waits to be sent for PLACE_S, rows are read for one part in so many of that time."""
 _MOST_BYTES, _QUIET_BYTES, _BUSY_BYTES = (many * 1024 * 1024 for many in (64, 32, 2))
 """No more is read at a position where more than _MOST_BYTES wait to be sent, and at the next one once no more than
-_QUIET_BYTES do, or _BUSY_BYTES where changes have come within _BUSY_S; so much is read at once while they wait."""
+_QUIET_BYTES do, or _BUSY_BYTES where changes have come within _BUSY_S; then no more than that is read at once. Where more
+waits for PLACE_S, the next position comes nevertheless."""
 _BUSY_S = 5.0
 _ALIVE_S = 1.0
 
@@ -31,8 +30,9 @@ class Pace:
         """Begin without a position."""
         self._per_second, self._rate_until = per_second, 0.0
         self._took_s = self._not_before = 0.0
-        self._began = self._until = self._soon = self._least_s = 0.0
+        self._began = self._until = self._soon = 0.0
         self._ended, self._changed, self._bytes = time.monotonic(), float("-inf"), 0
+        self._is_free = True
 
     @property
     def is_put_off(self) -> bool:
@@ -52,9 +52,8 @@ class Pace:
         now = time.monotonic()
         self._changed = now if has_changed else self._changed
         is_busy = now < self._changed + _BUSY_S
-        is_free = waiting_bytes <= (_BUSY_BYTES if is_busy else _QUIET_BYTES)
-        self._least_s = 0.0 if is_free else (now - self._ended) / _SHARE
-        return now >= max(self._not_before, self._rate_until) and (is_free or now >= self._ended + PLACE_S)
+        self._is_free = waiting_bytes <= (_BUSY_BYTES if is_busy else _QUIET_BYTES)
+        return now >= max(self._not_before, self._rate_until) and (self._is_free or now >= self._ended + PLACE_S)
 
     def begin(self) -> None:
         """Begin at a position."""
@@ -67,7 +66,7 @@ class Pace:
         now = time.monotonic()
         if now >= self._until or now < self._rate_until:
             return True
-        is_much = self._bytes >= _BUSY_BYTES and not self._least_s
+        is_much = self._bytes >= _BUSY_BYTES and self._is_free
         if not self._soon or (now < self._soon and not is_much):
             return False
         if has_changes():
@@ -77,14 +76,14 @@ class Pace:
 
     def end(self) -> None:
         """Note that no more is read at this position."""
-        self._ended, self._least_s = time.monotonic(), 0.0
+        self._ended, self._is_free = time.monotonic(), True
 
     def take(self, rows: int, size: int) -> None:
         """Note rows that were read, and how many bytes they have."""
         now = time.monotonic()
         self._bytes += size
         if not self._soon:
-            self._soon = now + max(_SHORT_S, self._took_s + now - self._began, self._least_s)
+            self._soon = now + max(_SHORT_S, self._took_s + now - self._began)
         if self._per_second:
             self._rate_until = max(self._rate_until, now) + rows / self._per_second
 
