@@ -17,8 +17,8 @@ _TIMES_THE_PLACE = 20
 """For so many times as long as it takes to have a position rows are read at it, but no longer than _MOST_S."""
 _MOST_BYTES, _QUIET_BYTES, _BUSY_BYTES = (many * 1024 * 1024 for many in (64, 32, 2))
 """No more is read at a position where more than _MOST_BYTES wait to be sent, and at the next one once no more than
-_QUIET_BYTES do, or _BUSY_BYTES where changes have come within _BUSY_S; then no more than that is read at once. Where more
-waits for PLACE_S, the next position comes nevertheless."""
+_QUIET_BYTES do, or _BUSY_BYTES where changes have come within _BUSY_S; then no more than that is read at once. Where
+more waits for PLACE_S, the next position comes nevertheless."""
 _BUSY_S = 5.0
 _ALIVE_S = 1.0
 
