@@ -118,7 +118,7 @@ class PostgresLocation(DatabaseLocation):
     )
     failover: bool = Field(
         False,
-        description="Whether standbys that synchronize slots have ours, too, so that the capture goes on at a "
+        description="Whether standbys that synchronize slots have ours, too, so that the capture continues at a "
         "promoted one: from PostgreSQL 17 on. Not at a standby.",
     )
     dialect: Literal["pgoutput"] = Field("pgoutput", description="How changes come; there is nothing to choose.")

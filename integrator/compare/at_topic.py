@@ -175,8 +175,8 @@ def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence
             position = messages.position(seen.row)
             if not position:
                 raise NotComparable(
-                    f"{one.topic}: has truncates, and {len(ranges)} partitions: messages do not have positions "
-                    "({hvr_integ_seq}) by which those before are told"
+                    f"{one.topic}: has truncates, and {len(ranges)} partitions: no column of "
+                    "messages has the position ({hvr_integ_seq}) that says which rows are before them"
                 )
             if position > clear.position:
                 clear = Clear(part, at, inside, position)

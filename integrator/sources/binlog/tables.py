@@ -120,7 +120,7 @@ class Tables:
 
     def find_next(self, least: int) -> None:
         """Have the rows that are left of the tables that were found be due, as `find` does."""
-        self._rows.look_for(self.there, least)
+        self._rows.look_for(self.there, least, is_next=True)
 
     def begin(self) -> None:
         """Begin a transaction: each of its statements has the maps of its tables."""

@@ -126,11 +126,12 @@ class FirstRows:
         self.note_read(tables)
         self._log.info("capture continues what another program has sent", position=self._points.shown(place))
 
-    def look_for(self, tables: Sequence[Captured], least: int = 0) -> bool:
+    def look_for(self, tables: Sequence[Captured], least: int = 0, *, is_next: bool = False) -> bool:
         """Have the rows of tables that came since be due, at a place from which their changes are read, too.
 
         Return False where that is to be tried again at once: the place must not be before `least`, up to where the log
-        was read. Where no place can be had without waiting, they are due another time.
+        was read. Where no place can be had without waiting, they are due another time. is_next: rows that are left are
+        read on, too.
         """
         self.note_rewritten(self.record.behind)  # at each start, until they are read again
         waiting = self._take_asked(tables)
@@ -146,6 +147,8 @@ class FirstRows:
             if not new:
                 return True
         names = [one.name for one in new]
+        if not is_next and self._left.issuperset(names):
+            return True
         if self._pace.is_put_off:
             return True
         began = time.monotonic()

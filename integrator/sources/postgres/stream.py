@@ -212,7 +212,7 @@ class Stream(SpoolingStream):
                 looked = now
                 self._look_for_tables()
             elif self._is_next():
-                self._first_rows.look_for(self._tables.there)
+                self._first_rows.look_for(self._tables.there, is_next=True)
 
     def _read_some(self, replication: Replication) -> bool:
         """Take messages that have come; return whether none have."""
