@@ -17,6 +17,7 @@ from integrator.librdkafka.blocks import Block
 from integrator.librdkafka.cluster import ClusterFault, cluster_of
 from integrator.librdkafka.consumer import Consumer
 from integrator.librdkafka.fetching import Range, ReadFault
+from integrator.names.numbers import counted
 
 Offsets: TypeAlias = "dict[tuple[str, int], int]"
 _AT_ONCE = 2_000
@@ -175,7 +176,7 @@ def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence
             position = messages.position(seen.row)
             if not position:
                 raise NotComparable(
-                    f"{one.topic}: has truncates, and {len(ranges)} partitions: no column of "
+                    f"{one.topic}: has truncates, and {counted(len(ranges), 'partition')}: no column of "
                     "messages has the position ({hvr_integ_seq}) that says which rows are before them"
                 )
             if position > clear.position:

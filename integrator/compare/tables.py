@@ -13,6 +13,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.expressions.substitutions import SUBSTITUTIONS, op_mapping
+from integrator.names.numbers import counted
 from integrator.schema import Integer, String
 
 _OF_ROW = frozenset(
@@ -100,7 +101,7 @@ def _reason(table: TableRecipe, recipe: Recipe, tables_of_topic: int) -> str:
     if table.message_topic:
         return "its topic depends on the row"
     if tables_of_topic > 1:
-        return f"its topic {table.topic} has rows of {tables_of_topic} tables"
+        return f"its topic {table.topic} has rows of {counted(tables_of_topic, 'table')}"
     if table.outbox:
         return "it is an outbox: its messages are events, and no rows"
     if table.whole_events:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from integrator import durable
+from integrator.names.numbers import counted
 
 _DIRECTORY = "refreshes"
 
@@ -31,7 +32,7 @@ class Asked:
     @property
     def shown(self) -> str:
         """The condition, for logs."""
-        return f"{self.keys} keys" if self.keys else self.where
+        return counted(self.keys, "key") if self.keys else self.where
 
 
 def ask(state: Path, table: str, refresh: Asked) -> None:
