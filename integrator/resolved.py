@@ -10,7 +10,6 @@ A channel sends them with `resolved: {topic: shop.resolved}`; docs/howto/resolve
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -18,14 +17,12 @@ from types import MappingProxyType
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from typing_extensions import Self
 
-from integrator.contracts.resolved import Point, Resolved, TablePoint
+from integrator.contracts.resolved import Point, Resolved, TablePoint, order_of
 from integrator.librdkafka.aws_iam import client_settings
 
 __all__ = ["Point", "Reader", "Resolved", "TablePoint", "is_at", "reader"]
 
 _POLL_S, _BOUNDS_S = 0.2, 30.0
-_LOG = re.compile(r"(?:.*\.)?(\d+):(\d+)", re.DOTALL)
-_LSN = re.compile(r"([0-9A-Fa-f]{1,8})/([0-9A-Fa-f]{1,8})")
 
 
 def is_at(message: Resolved, position: str, tables: Sequence[str] = ()) -> bool:
@@ -38,20 +35,8 @@ def is_at(message: Resolved, position: str, tables: Sequence[str] = ()) -> bool:
     points = [message.of_table(name) for name in tables] if tables else [message.point]
     if "|" in position:
         return all(point is not None and point.integ_seq >= position for point in points)
-    wanted = _order(position)
-    return all(point is not None and _order(point.position) >= wanted for point in points)
-
-
-def _order(text: str) -> tuple[int, int]:
-    """Return what orders positions of a log."""
-    if found := _LSN.fullmatch(text):
-        return int(found[1], 16), int(found[2], 16)
-    if found := _LOG.fullmatch(text):
-        return int(found[1]), int(found[2])
-    raise ValueError(
-        f"{text!r} is no position: PostgreSQL's are such as 0/1A2B3C8, those of MySQL and MariaDB such as "
-        "binlog.000003:1234, and a {hvr_integ_seq} has 45 characters"
-    )
+    wanted = order_of(position)
+    return all(point is not None and order_of(point.position) >= wanted for point in points)
 
 
 class Reader:

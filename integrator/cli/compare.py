@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -29,6 +29,10 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
     context: typer.Context,
     channel: ChannelFile,
     table: Annotated[list[str] | None, typer.Option(help="Compare these tables only.")] = None,
+    at: Annotated[
+        str,
+        typer.Option(help="Read tables at this position of the log or after it, as the database writes it, or now."),
+    ] = "now",
     rows_per_second: Annotated[
         int,
         typer.Option("--rows-per-second", min=0, help="Read so many rows of tables, at most; 0: any."),
@@ -58,13 +62,15 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.BadParameter("--yes goes with --repair")
     if len(from_topics or ()) != len(to_topics or ()):
         raise typer.BadParameter("--from-topics and --to-topics go with each other, as many of one as of the other")
+    if at != "now" and (follow or from_topics):
+        raise typer.BadParameter("--at goes with tables that are compared once, without --follow and --from-topics")
     if follow + repair + bool(from_topics) > 1:
         raise typer.BadParameter("--follow, --repair and --from-topics exclude each other")
 
     def planned() -> Plan:
         return plan_of(context, channel, contexts, variables)
 
-    options = Options(tuple(table or ()), rows_per_second)
+    options = Options(tuple(table or ()), rows_per_second, _position(at))
     if follow:
         _follow(planned, options, pause, as_object=as_object)
         return
@@ -79,6 +85,19 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
         _repair(comparison, yes=yes, console=Console(stderr=True) if as_object else output.console())
     if any(one.differs for one in results):
         raise typer.Exit(DIFFERENT)
+
+
+def _position(at: str) -> str:
+    """Return a position; empty for now. Raises BadParameter."""
+    from integrator.contracts.resolved import order_of
+
+    if at == "now":
+        return ""
+    try:
+        order_of(at)
+    except ValueError as error:
+        raise typer.BadParameter(f"--at: {error}; or now") from None
+    return at
 
 
 def _pairs(made: Plan, from_topics: Sequence[str], to_topics: Sequence[str]) -> list[TableResult]:
@@ -180,12 +199,22 @@ def _remarks(one: TableResult) -> list[str]:
         found.append(f"{counted(one.incomplete, 'message')} without columns that the source has left out")
     if one.ambiguous:
         found.append(f"{counted(one.ambiguous, 'key')} with messages in several partitions, which have no order")
+    if one.moved:
+        found.append(
+            f"{counted(one.moved, 'key')} with messages in several partitions, taken in the order of positions"
+        )
+    if one.repeated:
+        keys = "; ".join(_key(key) for key in one.repeated_keys)
+        found.append(f"{counted(one.repeated, 'message')} of changes that an earlier message has: {keys}")
     if one.rejected:
         found.append(f"{counted(one.rejected, 'row')} that cannot be sent (dead letters)")
     return found
 
 
 def _text(one: Difference) -> str:
-    key = ", ".join(f"{name}={shown(value)}" for name, value in one.key.items()) or "(a key that is not shown)"
     columns = [f"{name}: {shown(own)}, and {shown(its)} in the topic" for name, (own, its) in one.columns.items()]
-    return ": ".join([one.kind, key, *(["; ".join(columns)] if columns else [])])
+    return ": ".join([one.kind, _key(one.key), *(["; ".join(columns)] if columns else [])])
+
+
+def _key(key: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={shown(value)}" for name, value in key.items()) or "(a key that is not shown)"

@@ -10,7 +10,8 @@ sides      both sides of a table in files, and where rows and messages are found
 rounds     keys that differ, looked at again at later places, until they are settled
 job        the tables of a channel -> results
 repair     rows that differ are sent again
-follow     tables in turns, and when each was proved
+follow     tables in turns
+kept       when each was compared, and when it was proved last
 pairs      topics compared with topics
 results    what came out, as plain data
 
@@ -19,8 +20,8 @@ was in topics then is in the rows that are read at the place; and topics are rea
 place are in them. So a key whose last message is before the noted ends has had no other change: its message and its row
 are of the same moment. Other keys that differ are looked at again, at a later place.
 
-Memory: a record is 56 bytes, in one of 256 files of each side; one pair of files is in memory at a time, and rows as
+Memory: a record is 74 bytes, in one of 256 files of each side; one pair of files is in memory at a time, and rows as
 they are of 8 MiB of COPY, of a block of messages, and of keys that differ (100,000 of a table). By arithmetic,
-records of 100 million rows take 5.6 GB of disk a side, with the texts of keys beside them, and 44 MB of memory.
+records of 100 million rows take 7.4 GB of disk a side, with the texts of keys beside them, and 44 MB of memory.
 300,000 rows of 13 columns took 112 µs of CPU a row (tests/bench/compare.py), on a machine that others loaded.
 """

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import xxhash
 
-from integrator.compare.digests import NO_ROW, Clear, Digester, Runs, packed
+from integrator.compare.digests import NO_ROW, Clear, Digester, Runs, change_of, packed
 from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Row, Told
 from integrator.compare.tables import Compared
 from integrator.deliver.kafka.probe import compacted
@@ -148,11 +148,12 @@ class MessagesOf:
     def _digest(self, key: bytes) -> bytes:
         return key_digest(key[_PREFIX_BYTES:] if self._table.framed_keys else key)
 
-    def position(self, row: Row) -> str:
-        """Return the position that a message has; empty where it has none."""
-        if self._table.envelope == "DEBEZIUM":
-            return str((row.get("source") or {}).get("sequence") or "")
-        return str(row.get(self._table.position) or "") if self._table.position else ""
+    def change(self, row: Row) -> bytes:
+        """Return the position that a row of a message has, see `digests.change_of`; empty where it has none."""
+        if self._table.envelope == "DEBEZIUM":  # ["{hvr_tx_seq}","{hvr_integ_seq}"]
+            _, _, position = str((row.get("source") or {}).get("sequence") or "").rpartition(',"')
+            return change_of(position.removesuffix('"]'))
+        return change_of(str(row.get(self._table.position) or "")) if self._table.position else b""
 
 
 def key_digest(key: bytes) -> bytes:
@@ -160,10 +161,10 @@ def key_digest(key: bytes) -> bytes:
     return xxhash.xxh3_128_digest(key)
 
 
-def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence[Range], *, after: str = "") -> Clear:
+def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence[Range]) -> Clear:
     """Write what ranges of a topic say as records; return where all rows before are gone.
 
-    after: only messages with a later position are taken. Raises NotComparable, DataError, EnvironmentFault.
+    Raises NotComparable, DataError, EnvironmentFault.
     """
     clear, several = Clear(), len(ranges) > 1
     digest = messages.digester.row
@@ -173,19 +174,17 @@ def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence
             if not several:
                 clear = Clear(part, at, inside)
                 continue
-            position = messages.position(seen.row)
-            if not position:
+            change = messages.change(seen.row)
+            if not change:
                 raise NotComparable(
                     f"{one.topic}: has truncates, and {counted(len(ranges), 'partition')}: no column of "
                     "messages has the position ({hvr_integ_seq}) that says which rows are before them"
                 )
-            if position > clear.position:
-                clear = Clear(part, at, inside, position)
-            continue
-        if after and messages.position(seen.row) <= after and seen.row:
+            if change > clear.change:
+                clear = Clear(part, at, inside, change)
             continue
         row, flags = digest(seen.row) if seen.said == SET else (NO_ROW, 0)
-        runs.add(packed(seen.key, row, seen.where, seen.said | flags))
+        runs.add(packed(seen.key, row, seen.where, seen.said | flags, messages.change(seen.row)))
     return clear
 
 

@@ -1,15 +1,15 @@
 """Rows as digests of their keys and values, in files by digests of keys; the two sides of a table merged.
 
-A record is 56 bytes: the digest of the key, that of the compared values (both of 128 bits, XXH3), where the row is, and
-what its message says. The records of a key are in one of 256 files, in the order in which they were written, so that
-the last one of a key is what it is now. One file of each side is in memory at a time.
+A record is 74 bytes: the digest of the key, that of the compared values (both of 128 bits, XXH3), where the row is,
+what its message says, and the change's position. The records of a key are in one of 256 files, in the order in which
+they were written, so that the last one of a key is what it is now. One file of each side is in memory at a time.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,22 @@ import numpy.typing as npt
 import xxhash
 
 from integrator.compare.messages import SET, Row
+from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.engine.arrays import Mask
 
 RECORD = np.dtype(
-    [("key", "<u8", 2), ("row", "<u8", 2), ("part", "<i4"), ("at", "<i8"), ("inside", "<i4"), ("said", "<i4")]
+    [
+        ("key", "<u8", 2),
+        ("row", "<u8", 2),
+        ("part", "<i4"),
+        ("at", "<i8"),
+        ("inside", "<i4"),
+        ("said", "<i4"),
+        ("change", "S22"),
+    ]
 )
 """part: of a message its partition, of a row of the table the number of its range. at: the message's offset, or where
-the row's key is in the file of keys. inside: the row's number in its message."""
+the row's key is in the file of keys. inside: the row's number in its message. change: see `change_of`."""
 Records = npt.NDArray[Any]
 _BUCKETS = 256
 _SHIFT = np.uint64(56)
@@ -104,7 +113,9 @@ class Merged:
 
     rows: of the table. equal: how many keys have the same row at both. different: records of the table, of the topic.
     missing: of the table alone. gone: of the table, and the messages after which the topic has no row of them. extra:
-    of the topic alone. ambiguous: of how many keys messages are in several partitions.
+    of the topic alone. ambiguous: of how many keys messages are in several partitions, without an order. moved: of how
+    many they are in several partitions, ordered by their positions. repeated: messages whose changes an earlier message
+    of their keys has.
     """
 
     rows: int
@@ -114,16 +125,18 @@ class Merged:
     gone: tuple[Records, Records]
     extra: Records
     ambiguous: int = 0
+    moved: int = 0
+    repeated: Records = field(default_factory=lambda: np.zeros(0, RECORD))
 
 
 @dataclass(frozen=True)
 class Clear:
-    """The message before which all rows are gone. position: of several partitions; else the offset says it."""
+    """The message before which all rows are gone. change: of several partitions; else the offset says it."""
 
     part: int = -1
     at: int = -1
     inside: int = -1
-    position: str = ""
+    change: bytes = b""
 
 
 def merged(table: Runs, topic: Runs, clear: Clear) -> Iterator[Merged]:
@@ -131,7 +144,10 @@ def merged(table: Runs, topic: Runs, clear: Clear) -> Iterator[Merged]:
     table.write()
     topic.write()
     for number in range(_BUCKETS):
-        yield merge(table.bucket(number), *folded(topic.bucket(number), clear))
+        messages = topic.bucket(number)
+        found = folded(messages, clear)
+        made = merge(table.bucket(number), found.last, found.several)
+        yield replace(made, moved=found.moved, repeated=repeated(messages))
 
 
 def merged_topics(old: Runs, new: Runs) -> Iterator[Merged]:
@@ -139,24 +155,63 @@ def merged_topics(old: Runs, new: Runs) -> Iterator[Merged]:
     old.write()
     new.write()
     for number in range(_BUCKETS):
-        own, several = folded(old.bucket(number), Clear())
-        its, others = folded(new.bucket(number), Clear())
-        own, many = own[(own["said"] & _KIND) == SET], {one.tobytes() for one in several["key"]}
-        is_one = np.array([one.tobytes() not in many for one in its["key"]], np.bool_) if many else slice(None)
-        yield merge(own, its[is_one], np.concatenate([several, others]))
+        own, its = folded(old.bucket(number), Clear()), folded(new.bucket(number), Clear())
+        there, many = own.last[(own.last["said"] & _KIND) == SET], {one.tobytes() for one in own.several["key"]}
+        is_one = np.array([one.tobytes() not in many for one in its.last["key"]], np.bool_) if many else slice(None)
+        yield merge(there, its.last[is_one], np.concatenate([own.several, its.several]))
 
 
-def folded(records: Records, clear: Clear) -> tuple[Records, Records]:
-    """Return the last record of each key, and of keys that have several partitions, sorted by key."""
-    if clear.at >= 0 and not clear.position:
+@dataclass(frozen=True)
+class Folded:
+    """A record of each key, sorted by key. last: what it is now. several: of keys in several partitions without order.
+
+    moved: how many keys of `last` are in several partitions.
+    """
+
+    last: Records
+    several: Records
+    moved: int = 0
+
+
+def folded(records: Records, clear: Clear) -> Folded:
+    """Return the last record of each key: that of its partition, or, of several, the one with the highest position."""
+    if clear.change:
+        records = records[_changes(records) > clear.change]
+    elif clear.at >= 0:
         after = (records["at"] > clear.at) | ((records["at"] == clear.at) & (records["inside"] > clear.inside))
         records = records[after]
     if not len(records):
-        return records, records
+        return Folded(records, records)
     new = _begins(records)
-    last = np.append(new[1:], True)
-    parts = np.add.reduceat(_moved(records, new), np.flatnonzero(new)) > 0
-    return records[last][~parts], records[last][parts]
+    begin, last = np.flatnonzero(new), np.append(new[1:], True)
+    parts = np.add.reduceat(_moved(records, new), begin) > 0
+    if not parts.any():
+        return Folded(records[last], records[:0])
+    change, key = _changes(records), np.cumsum(new) - 1
+    ordered = parts & np.logical_and.reduceat(change != b"", begin)
+    by_position = np.lexsort((np.arange(len(records)), np.where(ordered[key], change, b""), key))
+    found = records[by_position[last]]  # keys have as many records as before, so they end where they did
+    return Folded(found[~parts | ordered], found[parts & ~ordered], int(ordered.sum()))
+
+
+def _changes(records: Records) -> Records:
+    """Return the positions of sorted records; of one without (a tombstone) that of its key's last one before it."""
+    change, at = records["change"], np.arange(len(records))
+    same = np.concatenate([[False], ~_begins(records)[1:] & (records["part"][1:] == records["part"][:-1])])
+    known = np.maximum.accumulate(np.where((change != b"") | ~same, at, 0))
+    found: Records = change[known]
+    return found
+
+
+def repeated(records: Records) -> Records:
+    """Return the messages of sorted records whose changes an earlier message of their keys has."""
+    known = records[records["change"] != b""]
+    key = known["key"]
+    order = np.lexsort((np.arange(len(known)), known["change"], key[:, 1], key[:, 0]))
+    known = known[order]
+    again = (known["key"][1:] == known["key"][:-1]).all(axis=1) & (known["change"][1:] == known["change"][:-1])
+    found: Records = known[1:][again]
+    return found
 
 
 def _begins(records: Records) -> Mask:
@@ -197,13 +252,22 @@ def merge(table: Records, topic: Records, several: Records) -> Merged:
     )
 
 
-_PACKED = struct.Struct("<16s16siqii")
+_PACKED = struct.Struct("<16s16siqii22s")
 NO_ROW = bytes(16)
 
 
-def packed(key: bytes, row: bytes, where: tuple[int, int, int], said: int) -> bytes:
-    """Return a record. where: part, at, inside."""
-    return _PACKED.pack(key, row, *where, said)
+def packed(key: bytes, row: bytes, where: tuple[int, int, int], said: int, change: bytes = b"") -> bytes:
+    """Return a record. where: part, at, inside. change: see `change_of`."""
+    return _PACKED.pack(key, row, *where, said, change)
+
+
+def change_of(position: str) -> bytes:
+    """Return 22 bytes in the order of positions ({hvr_integ_seq}: 43 hexadecimal digits); none of other texts."""
+    digits = position.replace("|", "")
+    try:
+        return bytes.fromhex(f"{digits}0") if len(digits) == sum(SEQUENCE_WIDTHS) else b""
+    except ValueError:
+        return b""
 
 
 def digest_of(record: Records) -> bytes:

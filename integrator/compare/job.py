@@ -36,10 +36,14 @@ _ROUNDS = 5
 
 @dataclass(frozen=True)
 class Options:
-    """tables: those that are compared; none: all. per_second: how many rows are read, at most; 0: any."""
+    """tables: those that are compared; none: all. per_second: how many rows are read, at most; 0: any.
+
+    at: the position of the log, as the database writes it, before which nothing is read; empty: any will do.
+    """
 
     tables: tuple[str, ...] = ()
     per_second: int = 0
+    at: str = ""
 
 
 class Comparison:
@@ -74,6 +78,8 @@ class Comparison:
     def run(self) -> list[TableResult]:
         """Compare the tables; return what came of each. Raises IntegratorError."""
         began = time.monotonic()
+        if self.options.at:
+            self.standing.wait_until_captured(self.options.at)
         self.standing.wait_for_refreshes([*self.names.values()])
         tables, why = compared(self.plan.recipe, [*self.names])
         with ExitStack() as held:
@@ -99,6 +105,8 @@ class Comparison:
             self.standing.wait_for(rows.last)
             ends = topics.ends(counts)
             self.found = list(self._first(topics, sides, (first, ends), why))
+            for found in self.found:
+                rounds.name_repeated(found, topics, ends)
             self._settle(topics, rows, counts, ends)
         for found in self.found:
             found.result.position = self.points.shown(rows.last)

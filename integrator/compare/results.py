@@ -31,8 +31,10 @@ class TableResult:
     rows: of the table, those that the channel sends. position: where it was read last. equal, missing, extra,
     different: how many keys. unsettled: keys that changed each time they were looked at. incomplete: rows whose
     messages lack columns (the source left their values out), and are equal but for these. ambiguous: keys that have
-    messages in several partitions, without an order. rejected: rows that cannot be sent. left_out: columns that are no
-    function of the row. differences: the first ones. seconds: for how long it was compared, with what it waited.
+    messages in several partitions, without an order; moved: those whose messages are ordered by their positions.
+    repeated: messages of changes that an earlier message has, where messages have the position; they are no difference.
+    repeated_keys: of the first ones. rejected: rows that cannot be sent. left_out: columns that are no function of the
+    row. differences: the first ones. seconds: for how long it was compared, with what it waited.
     """
 
     table: str
@@ -48,6 +50,9 @@ class TableResult:
     unsettled: int = 0
     incomplete: int = 0
     ambiguous: int = 0
+    moved: int = 0
+    repeated: int = 0
+    repeated_keys: list[Mapping[str, Any]] = field(default_factory=list)
     rejected: int = 0
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

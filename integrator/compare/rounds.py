@@ -51,6 +51,8 @@ class Found:
     """The columns of the table's key at the database."""
     repairs: list[tuple[Kind, tuple[str, ...]]] = field(default_factory=list)
     """Of differences that are settled: the values of their keys at the database."""
+    repeated: list[tuple[int, int, int]] = field(default_factory=list)
+    """Where the first rows are that repeat a change: partition, offset, and place in the message."""
 
 
 def first_look(found: Found, noted: Sequence[Offsets]) -> None:
@@ -66,6 +68,10 @@ def first_look(found: Found, noted: Sequence[Offsets]) -> None:
         result.rows += one.rows
         result.equal += one.equal
         result.ambiguous += one.ambiguous
+        result.moved += one.moved
+        result.repeated += len(one.repeated)
+        first = one.repeated[: _SHOWN - len(found.repeated)]
+        found.repeated += [(int(row["part"]), int(row["at"]), int(row["inside"])) for row in first]
         for kind, own, its in (("different", *one.different), ("missing", *one.gone)):
             texts = sides.key_texts(own["at"].tolist())
             for key, text, row in zip(own, texts, its, strict=True):
@@ -217,6 +223,14 @@ def shown(table: Compared, kind: Kind, one: Candidate, row: Row | None) -> Diffe
             if row.get(name) != one.row.get(name) and not is_left_out(table, one.row, name)
         }
     return Difference(kind, key, columns)
+
+
+def name_repeated(found: Found, topics: Topics, until: Offsets) -> None:
+    """Have the result know the keys of the first messages that repeat a change. until: where partitions end."""
+    for seen in found.sides.found(topics, [where[:2] for where in found.repeated], until):
+        if seen.where in found.repeated:
+            one = Candidate("extra", None, None, settled=True, row=seen.row)
+            found.result.repeated_keys.append(shown(found.sides.table, "extra", one, None).key)
 
 
 def with_texts(found: Found, topics: Topics, key: Sequence[str], until: Offsets) -> None:

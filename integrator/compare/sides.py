@@ -26,7 +26,6 @@ class Sides:
         self.rejected, self.first, self.clear = 0, -1, Clear()
         self._keys_path, self._size = directory / "keys", 0
         self._keys = self._keys_path.open("wb")
-        self._topic_path = directory / "topic again"
 
     def take(self, number: int, keys: Sequence[bytes], taken: Taken) -> None:
         """Take rows of the table that were read at a place. Raises NotComparable."""
@@ -63,10 +62,6 @@ class Sides:
         """Write what the topic says. Raises NotComparable, EnvironmentFault."""
         ranges = ranges_of(self.table.topic, begin, end)
         self.clear = read_into(self.at_topic, topics, self.messages, ranges)
-        if self.clear.position:
-            self.at_topic.write()
-            self.at_topic = Runs(self._topic_path)
-            read_into(self.at_topic, topics, self.messages, ranges, after=self.clear.position)
 
     def found(self, topics: Topics, places: Iterable[tuple[int, int]], end: Offsets) -> Iterator[Seen]:
         """Yield what messages say, given their partitions and offsets, and where partitions end."""

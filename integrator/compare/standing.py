@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from integrator.contracts.resolved import order_of
 from integrator.errors import EnvironmentFault, command
 from integrator.run.state.directory import State
 from integrator.sources.capture import record as records
@@ -55,6 +56,17 @@ class Standing:
                     f"channel {self.channel} has neither captured nor sent anything for {_SILENT_S:.0f} s, and topics "
                     f"have changes up to {self.shown(captured)}; its tables were read at {self.shown(place)}: see "
                     f"{command()} state --channel FILE --connect"
+                )
+            time.sleep(_POLL_S)
+
+    def wait_until_captured(self, position: str) -> None:
+        """Wait until the log is captured up to a position. Raises EnvironmentFault where it is not in two minutes."""
+        since, wanted = time.monotonic(), order_of(position)
+        while order_of(self.shown(captured := self.source.captured())) < wanted:
+            if self.state.holder() is None or time.monotonic() - since > _SILENT_S:
+                raise EnvironmentFault(
+                    f"channel {self.channel} has captured the log up to {self.shown(captured)}, and not up to "
+                    f"{position} (--at): start it, or give a position that the database has reached"
                 )
             time.sleep(_POLL_S)
 

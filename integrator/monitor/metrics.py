@@ -6,11 +6,15 @@ Names end with their unit as https://prometheus.io/docs/practices/naming/ has it
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
+from datetime import datetime
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from integrator.backlog import Lag
+from integrator.errors import EnvironmentFault
 from integrator.run.seen.failure import Failure
 from integrator.run.state.sync import Cycle
 
@@ -29,12 +33,17 @@ STATES = (
 """What a channel may do, as in heartbeat.json."""
 
 
+Compared = Callable[[], "dict[str, dict[str, Any]]"]
+"""Returns what came of comparing each table with its topic."""
+
+
 class Metrics:
     """The metrics of one process, in a registry of their own. Counters begin at 0 when the process starts."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._lags: dict[str, Callable[[], Lag]] = {}
+        self._compared: dict[str, Compared] = {}
         ProcessCollector(registry=self.registry)
 
         def counter(name: str, meaning: str, *labels: str) -> Counter:
@@ -93,6 +102,13 @@ class Metrics:
             ),
         }
         self.set_aside = gauge("tables_set_aside", "Tables that cannot be sent, and are set aside; state says why.")
+        self.compared = {
+            "differences": gauge(
+                "compared_differences", "Rows that differed between a table and its topic, last time.", "table"
+            ),
+            "compared": gauge("compared_timestamp_seconds", "When a table was compared last.", "table"),
+            "proved": gauge("proved_timestamp_seconds", "When a table last was equal; no series: never.", "table"),
+        }
         self.last_synced = gauge("last_synced_timestamp_seconds", "When the last cycle was synced; 0: never.")
         self.last_beat = gauge(
             "last_beat_timestamp_seconds", "The time of the channel's last heartbeat, in seconds since 1970."
@@ -101,8 +117,12 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format 0.0.4."""
-        for one in (self.lag_records, *self.server_log.values()):  # partitions come, and databases go
+        for one in (self.lag_records, *self.server_log.values(), *self.compared.values()):  # partitions, tables come
             one.clear()
+        for channel, compared in self._compared.items():
+            with suppress(EnvironmentFault):  # the status says it
+                for table, came in compared().items():
+                    self._show_compared(channel, table, came)
         for channel, asked in self._lags.items():
             lag = asked()
             for partition, records in lag.records.items():
@@ -112,7 +132,17 @@ class Metrics:
                     self.server_log[name].labels(channel).set(len(value) if isinstance(value, dict) else value)
         return generate_latest(self.registry)
 
-    def begin(self, channel: str, lag: Callable[[], Lag], set_aside: Callable[[], int]) -> None:
+    def _show_compared(self, channel: str, table: str, came: dict[str, Any]) -> None:
+        if not came["why"]:
+            differences = sum(came[name] for name in ("missing", "extra", "different"))
+            self.compared["differences"].labels(channel, table).set(differences)
+        for name in ("compared", "proved"):
+            if name in came:
+                self.compared[name].labels(channel, table).set(datetime.fromisoformat(came[name]).timestamp())
+
+    def begin(
+        self, channel: str, lag: Callable[[], Lag], set_aside: Callable[[], int], compared: Compared = dict
+    ) -> None:
         """Show a channel's metrics from the start on: a series that begins with its first increment has no rate."""
         for one in (self.read, self.messages, self.bytes, self.files, self.cycles, self.rejected, self.retries):
             one.labels(channel)
@@ -120,7 +150,7 @@ class Metrics:
         self.last_synced.labels(channel).set(0)
         self.lag_files.labels(channel).set_function(lambda: lag().files)
         self.lag_bytes.labels(channel).set_function(lambda: lag().bytes)
-        self._lags[channel] = lag
+        self._lags[channel], self._compared[channel] = lag, compared
         self.set_aside.labels(channel).set_function(set_aside)
         for doing in STATES:
             self.state.labels(channel, doing).set(0)

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from integrator.backlog import Backlog, backlog_of
-from integrator.errors import DATA, command
+from integrator.errors import DATA, EnvironmentFault, command
 from integrator.monitor.history import History
 from integrator.monitor.metrics import Metrics, operations
 from integrator.plan import Plan
@@ -25,6 +26,8 @@ from integrator.run.state.sync import Cycle
 
 SILENT_S = 180.0
 """A channel that has not beaten for so long hangs: it waits for no lock and no start longer than that."""
+COMPARED: dict[str, str] = {"compare": "integrator.compare.kept"}
+"""What knows what `compare --follow` found, imported at first use."""
 _READY = frozenset({"integrating", "waiting", "waiting for a refresh", "suspended", "ended"})
 
 
@@ -59,7 +62,7 @@ class Monitor(Observer):
         self.started = time.time()
         self.channels = {plan.channel: ChannelStatus(plan, backlog_of(plan)) for plan in plans}
         for name, seen in self.channels.items():
-            self.metrics.begin(name, seen.backlog.now, partial(_count, seen.plan.state))
+            self.metrics.begin(name, seen.backlog.now, partial(_count, seen.plan.state), partial(_compared, seen.plan))
 
     def beat(self, channel: str, doing: str, since: str, why: str = "") -> None:
         """See that a channel lives."""
@@ -124,6 +127,11 @@ class Monitor(Observer):
             lag = self.channels[one["channel"]].backlog.now()
             one["lag_files"], one["lag_bytes"], one["lag_records"] = lag.files, lag.bytes, dict(lag.records)
             one["server_log"] = None if lag.log is None else asdict(lag.log)
+            try:
+                one["compared"] = _compared(self.channels[one["channel"]].plan)
+            except EnvironmentFault as fault:
+                one["notes"].append(str(fault))
+                one["compared"] = {}
         return {"time": stamp(time.time()), "started": stamp(self.started), "channels": channels}
 
     def plots(self, channel: str) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
@@ -161,6 +169,13 @@ def _status(name: str, seen: ChannelStatus) -> dict[str, Any]:
 
 def _count(state: str) -> int:
     return len(aside.read(Path(state)))
+
+
+def _compared(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Return what came of comparing each table with its topic. Raises EnvironmentFault."""
+    return {
+        name: one for module in COMPARED.values() for name, one in import_module(module).kept(Path(plan.state)).items()
+    }
 
 
 def _set_aside(plan: Plan) -> list[str]:

@@ -131,7 +131,7 @@ def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) ->
         f'{_failure(one["failure"], now)}<div class="numbers">{cells}</div><div class="plots">'
         f"{plot('rows/s, last hour', rates, joined=True)}{plot('latency in s, last hour', latencies, joined=False)}"
         f"</div>{_reasons(name, 'skipped rows', one['skipped'])}{_reasons(name, 'coerced values', one['coerced'])}"
-        f"{_topics(name, one['topics'])}{_partitions(name, one['lag_records'])}"
+        f"{_topics(name, one['topics'])}{_compared(name, one['compared'], now)}{_partitions(name, one['lag_records'])}"
         f"{_notes(name, one['notes'])}</section>"
     )
 
@@ -174,6 +174,28 @@ def _topics(channel: str, topics: dict[str, Any]) -> str:
     return (
         f'<details id="{channel} topics" open><summary>{counted(len(topics), "topic")}: rows sent</summary>'
         f'<div class="rows"><table><tr><th>topic</th><th>rows</th>{head}</tr>{rows}</table></div></details>'
+    )
+
+
+def _compared(channel: str, tables: dict[str, dict[str, Any]], now: str) -> str:
+    """Return what `compare --follow` found, tables that differ first; nothing where it never ran."""
+    if not tables:
+        return ""
+
+    def differences(one: dict[str, Any]) -> int:
+        return sum(one[name] for name in ("missing", "extra", "different"))
+
+    ordered = sorted(tables.items(), key=lambda item: (-differences(item[1]), "proved" in item[1], item[0]))
+    rows = "".join(
+        f'<tr><td>{escape(name)} <span class="soft">{escape(one["why"])}</span></td><td>{one["rows"]:,}</td>'
+        f"<td>{differences(one):,}</td><td>{one['unsettled'] + one['ambiguous']:,}</td>"
+        f"<td>{_ago(one['compared'], now)}</td><td>{_ago(one['proved'], now) if 'proved' in one else 'never'}</td></tr>"
+        for name, one in ordered
+    )
+    return (
+        f'<details id="{channel} compared" open><summary>{counted(len(tables), "table")} compared with topics</summary>'
+        '<div class="rows"><table><tr><th>table</th><th>rows</th><th>different</th><th>unsettled</th><th>compared</th>'
+        f"<th>last equal</th></tr>{rows}</table></div></details>"
     )
 
 

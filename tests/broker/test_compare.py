@@ -122,6 +122,8 @@ def test_planted_differences_are_found_and_repaired(database, broker, channel, i
     )
     found = compare("--table", "t", code=4)["t"]
     assert (found["equal"], found["different"], found["extra"], found["missing"]) == (488, 1, 1, 1), found
+    assert {"id": 100} in found["repeated_keys"], found
+    assert found["repeated"] == len(found["repeated_keys"]) == 3, "101 and 103 have the positions of earlier messages"
     differences = {one["kind"]: one for one in found["differences"]}
     assert differences["different"]["key"] == {"id": 101}
     assert differences["different"]["columns"] == {"v": ["v101", "other"]}
@@ -134,8 +136,11 @@ def test_planted_differences_are_found_and_repaired(database, broker, channel, i
     assert (both["u"]["extra"], both["u"]["missing"]) == ((0, 0) if product == "postgres" else (1, 1)), both
     assert "refreshes of" in refused(capfd, channel)
     integrate_once(channel)
-    found = compare()
+    elsewhere = (by_id[5].key, stale_of(broker, topic, by_id[5].key), (by_id[5].partition + 1) % 3)
+    produce(broker, topic, elsewhere)  # as where partitions were added: the later message counts, by its position
+    found = compare("--at", found["position"])
     assert (found["t"]["rows"], found["t"]["equal"], found["u"]["equal"]) == (490, 490, 3), found
+    assert found["t"]["moved"] >= 1, found  # and 9001, if its message was in another partition than its delete
 
 
 def changing(run, ending):
@@ -180,6 +185,11 @@ def test_it_is_equal_while_changes_go_on(database, broker, channel, compare, nam
     assert compare("--repair", "--yes", code=4)["t"]["different"] == 1
     assert compare()["t"]["equal_all"], "it waits for the refresh"
     assert daemon.terminate() == 0, daemon.lines[-20:]
+
+
+def stale_of(broker, topic, key):
+    """The first value of a key."""
+    return next(one.value for one in kafka_io.read_all(broker.servers, [topic]) if one.key == key)
 
 
 def stale(broker, topic):

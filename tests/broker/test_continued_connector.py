@@ -33,13 +33,16 @@ def database(request, name, real_broker):
 
 
 class Writer(threading.Thread):
-    """Commits transactions until its end. changes: those that are committed: key, version (0 of a delete)."""
+    """Commits transactions until its end. changes: those that are committed: key, version (0 of a delete).
 
-    def __init__(self, run, table):
+    after: the last key that is there.
+    """
+
+    def __init__(self, run, table, after=BEFORE):
         super().__init__(daemon=True)
         self.sql, self._table, self._ending = run, table, threading.Event()
         self.changes = []
-        self._last = BEFORE
+        self._last = after
 
     def run(self):
         while not self._ending.is_set():

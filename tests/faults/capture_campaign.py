@@ -1,7 +1,7 @@
 """A database that is captured under load, while everything around it is killed, frozen, cut and changed.
 
     python -m tests.faults.capture_campaign [--rounds 200 | --minutes 60] [--seed 1] [--delivery exactly_once]
-        [--product mysql] [--defines]
+        [--product mysql] [--defines] [--compare]
 
 A round: inserts, updates, updates of keys, deletes, truncates, rollbacks and, now and then, a new column or a new
 table; meanwhile our process (with or without its JVM and workers), the database or the broker is killed by signal 9,
@@ -13,6 +13,9 @@ With --defines tables are defined otherwise, too, as often as all that: columns 
 and types; tables are dropped and made again, change their names, and swap them; partitions are truncated, detached and
 attached with rows; rows have values that messages have not. Their topics then have what they have, for rows are read
 again.
+
+With --compare the command `compare` says the same at the end of each round; then a difference is planted, which it
+finds, names by its key, and repairs.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ import pymysql
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
+from tests.faults.compared_rounds import PLANTED, Comparing
 from tests.parts import brokers, mariadb, mysql, postgres
 from tests.parts.daemon import Daemon
 from tests.parts.disks import small_disk
@@ -146,6 +150,13 @@ class AtPostgres:
     def connect(self) -> Any:
         return psycopg2.connect(self.own)
 
+    def unlogged(self, text: str) -> None:
+        """Change rows while publications leave updates out."""
+        for name in self.sql("select pubname from pg_publication").split():
+            self.sql(f"alter publication {name} set (publish = 'insert, delete, truncate')")
+            self.sql(text)
+            self.sql(f"alter publication {name} set (publish = 'insert, update, delete, truncate')")
+
     def cut(self) -> None:
         self.sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'integrator%'")
 
@@ -175,6 +186,9 @@ class AtBinlog:
     def connect(self) -> Any:
         own = self.server
         return pymysql.connect(host=own.host, port=own.port, user=own.user, password=own.password, database=DATABASE)
+
+    def unlogged(self, text: str) -> None:
+        self.sql(f"set sql_log_bin = 0; {text}")
 
     def cut(self) -> None:
         for one in self.sql("select id from information_schema.processlist where command = 'Binlog Dump'").split():
@@ -260,7 +274,8 @@ class Topics:
                     if not message.error():
                         made = self.made.setdefault(message.topic(), Made())
                         is_new = made.take(json.loads(message.value()))
-                        assert is_new or not self._once, f"{message.topic()}: twice: {message.value()!r}"
+                        is_planted = PLANTED in dict(message.headers() or ())
+                        assert is_new or is_planted or not self._once, f"{message.topic()}: twice: {message.value()!r}"
 
     def close(self) -> None:
         self._consumer.close()
@@ -305,6 +320,7 @@ class Campaign:
         delivery: str,
         *,
         defines: bool,
+        compares: bool,
     ):
         self.database, self.broker = database, broker
         self.draw, self.seed = random.Random(seed), seed
@@ -329,7 +345,7 @@ state: {self.disk}/state
 delivery: {delivery}
 restart: {{timeout_seconds: -1, first_seconds: 0.5, most_seconds: 2}}
 locations:
-  src: {{class: {database.class_}, address: "{database.address(self.proxy.place)}", spool_bytes: {SPOOL_BYTES}{_READS_AGAIN if defines else ""}}}
+  src: {{class: {database.class_}, address: "{database.address(self.proxy.place)}", spool_bytes: {SPOOL_BYTES}{_READS_AGAIN if defines or compares else ""}}}
   kaf: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], Kafka_Default_Topic: "{{hvr_tbl_name}}", Create_Topics: {{Partitions: 3, Replication_Factor: 1}}}}
 actions:
   - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
@@ -337,6 +353,8 @@ actions:
   - {{action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, Length: 45, TimeKey: true, IntegrateExpression: "{{hvr_integ_seq}}"}}
 """
         )
+
+        self.comparing = Comparing(self.channel, broker.servers, self.draw, database.unlogged) if compares else None
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -388,6 +406,11 @@ actions:
         until(lambda: not self._differences(wrong), lambda: f"{faults}: {wrong}", _SETTLED_S)
         statements = sum(load.statements for load in loads)
         self.counted["statements"] += statements
+        if self.comparing:
+            planted = self.comparing.round(self.tables)
+            self.counted[f"planted: {planted}"] += 1
+            faults.append(f"planted: {planted}")
+            until(lambda: not self._differences(wrong), lambda: f"{faults}: {wrong}", _SETTLED_S)
         print(
             f"round {number}: {', '.join(faults)}: {statements} statements, equal, {time.monotonic() - began:.0f} s",
             flush=True,
@@ -523,6 +546,7 @@ def run(
     product: str = "postgres",
     *,
     defines: bool = False,
+    compares: bool = False,
     minutes: float = 0.0,
 ) -> Counter[str]:
     """Have rounds, or as many as there are minutes for. Returns what was counted; raises AssertionError where one ends wrongly."""
@@ -536,7 +560,7 @@ def run(
             if product == "postgres"
             else AtBinlog(stack.enter_context({"mariadb": mariadb, "mysql": mysql}[product].cluster(BINLOG)))
         )
-        campaign = Campaign(directory, database, broker, seed, delivery, defines=defines)
+        campaign = Campaign(directory, database, broker, seed, delivery, defines=defines, compares=compares)
         with campaign.running():
             number, until_ = first, time.monotonic() + 60 * minutes
             while time.monotonic() < until_ if minutes else number < first + rounds:
@@ -550,12 +574,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--minutes", type=float, default=0.0, help="instead of rounds")
     parser.add_argument("--defines", action="store_true", help="tables are defined otherwise, too")
+    parser.add_argument("--compare", action="store_true", help="and compare says the same, also of planted differences")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--delivery", default="exactly_once")
     parser.add_argument("--product", choices=("postgres", "mysql", "mariadb"), default="postgres")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="capture-") as name:
         how = {"product": options.product, "defines": options.defines, "minutes": options.minutes}
+        how["compares"] = options.compare
         print(dict(run(Path(name), options.rounds, options.seed, options.delivery, **how)))
 
 

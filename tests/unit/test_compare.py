@@ -15,11 +15,13 @@ from integrator.compare.digests import (
     Clear,
     Digester,
     Runs,
+    change_of,
     folded,
     merge,
     merged,
     merged_topics,
     packed,
+    repeated,
 )
 from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Told
 from integrator.compare.results import TableResult
@@ -67,9 +69,9 @@ def test_the_last_message_of_a_key_is_its_row(changes):
     rows = records(*((key, row, 0, at, said) for at, (key, row, said) in enumerate(changes)))
     rows = rows[np.lexsort((np.arange(len(rows)), rows["key"][:, 1], rows["key"][:, 0]))]
     model = {key: (row, said) for key, row, said in changes}
-    kept, several = folded(rows, Clear())
-    assert not len(several)
-    assert {int(one["key"][0]): (int(one["row"][0]), int(one["said"])) for one in kept} == model
+    found = folded(rows, Clear())
+    assert not len(found.several)
+    assert {int(one["key"][0]): (int(one["row"][0]), int(one["said"])) for one in found.last} == model
 
 
 @given(
@@ -95,10 +97,63 @@ def test_both_sides_are_merged_as_a_model_does(own, its):
 
 
 def test_a_key_in_two_partitions_is_ambiguous():
-    kept, several = folded(records((1, 1, 0, 5, SET), (1, 2, 1, 3, SET), (2, 1, 0, 6, SET)), Clear())
-    assert [int(one["key"][0]) for one in kept] == [2]
-    assert [int(one["key"][0]) for one in several] == [1]
-    assert merge(records((1, 2, 0, 0, SET)), kept, several).ambiguous == 1
+    found = folded(records((1, 1, 0, 5, SET), (1, 2, 1, 3, SET), (2, 1, 0, 6, SET)), Clear())
+    assert [int(one["key"][0]) for one in found.last] == [2]
+    assert [int(one["key"][0]) for one in found.several] == [1]
+    assert merge(records((1, 2, 0, 0, SET)), found.last, found.several).ambiguous == 1
+
+
+def position(number):
+    return change_of(f"{number:020X}|{7:016X}|{0:07X}") if number else b""
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 9), st.integers(1, 3)), max_size=30),
+    st.integers(0, 9),
+)
+def test_a_key_in_several_partitions_is_what_its_highest_position_says(changes, cleared):
+    """Key, partition, position (0: a tombstone, which has none) and row, as they are read: by partition, in order."""
+    changes.sort(key=lambda one: one[1])
+    made, model = [], {}
+    for at, (key, part, number, row) in enumerate(changes):
+        said = SET if number else GONE
+        made.append(
+            packed(key.to_bytes(16, "little"), row.to_bytes(16, "little"), (part, at, 0), said, position(number))
+        )
+        known = [one for one in model.get(key, []) if one[0] == part]
+        model.setdefault(key, []).append((part, number or (known[-1][1] if known else 0), at))
+    rows = np.frombuffer(b"".join(made), RECORD)
+    rows = rows[np.lexsort((np.arange(len(rows)), rows["key"][:, 1], rows["key"][:, 0]))]
+    left = {key: [one for one in found if not cleared or one[1] > cleared] for key, found in model.items()}
+    last, several, moved = {}, set(), 0
+    for key, found in left.items():
+        if len({part for part, *_ in found}) < 2:
+            last |= {key: found[-1][2]} if found else {}
+        elif all(number for _, number, _ in found):
+            last[key], moved = max(found, key=lambda one: (one[1], one[2]))[2], moved + 1
+        else:
+            several.add(key)
+    found = folded(rows, Clear(0, 0, 0, position(cleared)) if cleared else Clear())
+    assert {int(one["key"][0]): int(one["at"]) for one in found.last} == last
+    assert ({int(one["key"][0]) for one in found.several}, found.moved) == (several, moved)
+
+
+@pytest.mark.parametrize("text", ["", "1", "x" * 45, '["1","2"]', "|".join(["0" * 20, "0" * 16, "g" * 7])])
+def test_what_is_no_position_is_unknown(text):
+    assert change_of(text) == b""
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=30))
+def test_messages_that_repeat_a_change_of_their_key_are_found(changes):
+    """Key and position; a position of 0 is unknown."""
+    found = [
+        packed(key.to_bytes(16, "little"), NO_ROW, (0, at, 0), SET, position(seq))
+        for at, (key, seq) in enumerate(changes)
+    ]
+    rows = np.frombuffer(b"".join(found), RECORD)
+    rows = rows[np.lexsort((np.arange(len(rows)), rows["key"][:, 1], rows["key"][:, 0]))]
+    expected = {at for at, one in enumerate(changes) if one[1] and one in changes[:at]}
+    assert {int(one["at"]) for one in repeated(rows)} == expected
 
 
 def test_records_of_many_keys_come_back_by_file_and_in_order(tmp_path):
@@ -115,7 +170,7 @@ def test_records_of_many_keys_come_back_by_file_and_in_order(tmp_path):
 
 def test_a_clear_takes_all_rows_before_it():
     rows = records((1, 1, 0, 1, SET), (2, 1, 0, 9, SET))
-    assert [int(one["key"][0]) for one in folded(rows, Clear(0, 5, 0))[0]] == [2]
+    assert [int(one["key"][0]) for one in folded(rows, Clear(0, 5, 0)).last] == [2]
 
 
 @pytest.mark.parametrize(

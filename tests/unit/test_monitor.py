@@ -15,6 +15,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator import backlog, plan
+from integrator.compare.kept import keep
+from integrator.compare.results import TableResult
 from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError, DeliveryError, EnvironmentFault, PublicDataError
 from integrator.monitor import server
@@ -70,6 +72,30 @@ def test_it_is_ready_when_all_channels_integrate(shop):
     assert (get("ready")[0], json.loads(get("ready")[1])) == (200, {"ok": True, "problems": {}})
     observer.beat("shop", "failed", "")
     assert (get("ready")[0], get("health")[0]) == (503, 200)
+
+
+def test_what_comparing_tables_came_to_is_on_the_page_and_in_metrics(shop):
+    _, get, directory = shop
+    assert "compared" not in get("")[1]
+    state = Path(plan.build(str(directory / "channel.yaml"), "UTC").state)
+    state.mkdir(parents=True, exist_ok=True)
+    keep(state, TableResult("a<b", "t.a", rows=7, equal=7, position="0/1"))
+    keep(state, TableResult("a<b", "t.a", rows=7, equal=5, different=1, missing=1, position="0/2"))
+    keep(state, TableResult("c", "t.c", why="no key"))
+    found = json.loads(get("status")[1])["channels"][0]["compared"]
+    assert (found["a<b"]["proved_position"], found["a<b"]["position"], found["c"]["why"]) == ("0/1", "0/2", "no key")
+    metrics = get("metrics")[1]
+    assert 'integrator_compared_differences{channel="shop",table="a<b"} 2.0' in metrics
+    assert 'integrator_compared_differences{channel="shop",table="c"}' not in metrics
+    assert 'integrator_proved_timestamp_seconds{channel="shop",table="a<b"}' in metrics
+    assert 'integrator_proved_timestamp_seconds{channel="shop",table="c"}' not in metrics
+    text = get("")[1]
+    assert "2 tables compared with topics" in text
+    assert "a&lt;b" in text
+    assert "<td>never</td>" in text
+    (state / "compared.json").write_text("[")
+    assert "is damaged" in get("")[1]
+    assert get("metrics")[0] == 200
 
 
 def test_what_check_remarks_is_on_the_page(tmp_path):

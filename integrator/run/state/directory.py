@@ -22,7 +22,7 @@ resume          a failed channel is to start again, see resume
 added.json      columns that came while the channel ran, and were added, see tables.discovered_columns
 schemas.json    schemas that records of topics were written with, see sources.kafka.schemas
 sub_cycle.json  the sub-cycle that was begun last, see begun_sub_cycle
-compared.json   when tables were compared with topics, and what came of it, see compare.follow
+compared.json   when tables were compared with topics, and what came of it, see compare.kept
 aside.json      tables that are set aside, see aside; aside/ has their changes, see sources.capture.held
 cores           how many cores Spark had in the last cycle, see sources.files
 jvm             held by Spark's JVM as long as it lives, see session
