@@ -143,7 +143,7 @@ def name() -> str:
 
 @pytest.fixture(scope="session")
 def integrate_once(spark: object) -> Callable[[Path], None]:
-    """Integrate what is there, by the channel in a file, in the shared session: `--once` without its process."""
+    """Integrate existing changes, by the channel in a file, in the shared session: `--once` without its process."""
     from tests.parts import in_process
 
     return partial(in_process.integrate, spark)  # type: ignore[arg-type]

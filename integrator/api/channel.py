@@ -84,7 +84,7 @@ class Channel:
         return [*self.made.notes, *found.splitlines()]
 
     def run(self, *, once: bool = False) -> None:
-        """Integrate until SIGINT or SIGTERM; with `once`, what is there now. Progress is kept in the channel's `state`.
+        """Integrate until SIGINT or SIGTERM; with `once`, what exists now. Progress is kept in the channel's `state`.
 
         Where this process has a Spark session, its Spark is used, and stays; else there is one for as long as this
         takes. Raises IntegratorError.

@@ -1,4 +1,4 @@
-"""Time zones as IANA names them, whose rules go on after 2037, where Arrow's tables end.
+"""Time zones as IANA names them, whose rules continue after 2037, where Arrow's tables end.
 
 Up to 2036 Arrow is asked. After that, offsets are those of `zoneinfo`, which follow a zone's rule: a table of 464
 years is made, of which the last 400 come again and again, as the calendar does with its days of the week.

@@ -115,7 +115,7 @@ class TopicsLocation(SourceLocation, KafkaAccess, RegistryLocation):
     )
     lost_records: Literal["error", "earliest"] = Field(
         "error",
-        description="Where records were deleted before they were read, or a topic was deleted: an error; or go on"
+        description="Where records were deleted before they were read, or a topic was deleted: an error; or continue"
         " with the first record that is there.",
     )
     _directory: str = ""

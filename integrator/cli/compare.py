@@ -55,7 +55,7 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
-    """Compare tables of a captured database with their topics, while changes go on; exit code 4: they differ."""
+    """Compare tables of a captured database with their topics, while changes continue; exit code 4: they differ."""
     from integrator.compare.job import Comparison, Options
 
     if yes and not repair:

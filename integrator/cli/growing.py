@@ -173,7 +173,7 @@ class Growing:
         return self._at
 
     def _go(self, data: bytes, lines: int) -> bytes:
-        """Go on after these bytes, which have so many lines."""
+        """Continue after these bytes, which have so many lines."""
         at = self._place()
         of = at.of
         if at.offset < SHOWN and at.offset == len(of.head):
@@ -185,7 +185,7 @@ class Growing:
         return data
 
     def _whole(self) -> bytes:
-        """Return whole lines that follow, and go on after them; nothing where the next one has no end yet."""
+        """Return whole lines that follow, and continue after them; nothing where the next one has no end yet."""
         at = self._place()
         file, size = at.of.file.fileno(), len(at.tail)
         data = os.pread(file, size + CHUNK, at.offset - size)
@@ -209,7 +209,7 @@ class Growing:
         return b""
 
     def _end_of_file(self) -> bytes | None:
-        """Go on with the file that follows, or say that there is none: nothing, or None where it is not followed."""
+        """Continue with the file that follows, or say that there is none: nothing, or None where it is not followed."""
         following = self._following()
         if following is None:
             if self._follow:
@@ -240,7 +240,7 @@ class Growing:
             self._at, self._scanned = at, at.offset
             self._close_others()
         elif lines:
-            structlog.get_logger().info("goes on with the next file", file=str(following), line=at.line + 1)
+            structlog.get_logger().info("continues with the next file", file=str(following), line=at.line + 1)
         return lines
 
     def _following(self) -> Path | None:
@@ -268,7 +268,7 @@ class Growing:
         return read(file, at.offset, os.fstat(file).st_size)
 
     def _cut(self) -> None:
-        """Go on in a copy of the file, which was cut. Raises DataError if there is none: nobody knows what it had."""
+        """Continue in a copy of the file, which was cut. Raises DataError if there is none."""
         at = self._place()
         copy = rotated.found(self._path, at.mark, but=identity(at.of.file)) if at.of.head else None
         if copy is None:

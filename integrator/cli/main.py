@@ -66,7 +66,7 @@ def integrate(
     channel: Annotated[
         list[str] | None, typer.Option(help="The channel's YAML file; several for several channels in one process.")
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Integrate what is there, and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Integrate existing changes, and end.")] = False,
     contexts: Contexts = None,
     variables: Variables = None,
     debug: Annotated[
@@ -271,7 +271,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         bool,
         typer.Option("--change", help="Continue with these options, although a run with others has sent messages."),
     ] = False,
-    once: Annotated[bool, typer.Option("--once", help="Send what is there and committed now, and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Send what exists and is committed now, and end.")] = False,
 ) -> None:
     """Send a database to Kafka, its rows and all changes that follow; or the change files of a directory."""
     if write_channel is None:

@@ -25,7 +25,7 @@ def console() -> Console:
 
 @contextlib.contextmanager
 def working(text: str) -> Iterator[None]:
-    """Show that something goes on: a moving sign in a terminal, else a line."""
+    """Show that something continues: a moving sign in a terminal, else a line."""
     shown = console()
     if shown.is_terminal:
         with shown.status(f"{escape(text)} …"):
@@ -37,7 +37,7 @@ def working(text: str) -> Iterator[None]:
 
 
 def grid(*headers: str, title: str | None = None) -> Table:
-    """Return a table whose cells go on in further lines, where the terminal is too narrow for them."""
+    """Return a table whose cells continue in further lines, where the terminal is too narrow for them."""
     return Table(*(Column(header, overflow="fold") for header in headers), title=title, title_style="bold")
 
 

@@ -1,4 +1,4 @@
-"""Sends the lines of a growing file into a channel's socket, and goes on after what was received, however it ends.
+"""Sends the lines of a growing file into a channel's socket, and continues after what was received, however it ends.
 
 For programs that write their changes to a file, such as pg_recvlogical: a crash of theirs, of ours or of the integrator
 loses no line and sends none twice, for a line is sent until the receiver says that it is durable there.

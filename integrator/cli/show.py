@@ -54,7 +54,7 @@ def standing(state: State, failure: Failure | None) -> Iterator[str]:
 
 
 def lag(lag: Lag | None) -> Iterator[str]:
-    """Yield what is there and not sent, a line each; nothing where that was not asked for."""
+    """Yield what is not sent yet, a line each; nothing where that was not asked for."""
     if lag is None:
         return
     yield f"not sent: {counted(lag.files, 'slice')}, {size(lag.bytes)}"

@@ -20,11 +20,11 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     export: Annotated[Path | None, typer.Option("--export", help="Write a backup of the progress into a file.")] = None,
     restored: Annotated[Path | None, typer.Option("--import", help="Restore the progress from a backup.")] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="With --import and --export: what is there is lost.")
+        bool, typer.Option("--replace", help="With --import and --export: the existing one is lost.")
     ] = False,
     cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
     connect: Annotated[
-        bool, typer.Option("--connect", help="Also ask the source what is there and not sent, which needs its secrets.")
+        bool, typer.Option("--connect", help="Also ask the source what is not sent yet, which needs its secrets.")
     ] = False,
     as_object: AsJson = False,
 ) -> None:
@@ -53,7 +53,7 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         report = (
             f"{counted(len(again), 'cycle')} after it {are(len(again))} sent again" if again else "none came after it"
         )
-        console.print(f"channel {found.channel} goes on after cycle {back_to}; {report}")
+        console.print(f"channel {found.channel} continues after cycle {back_to}; {report}")
     if export is not None:
         made_of = backup.export(kept, found.channel, export, replace=replace)
         console.print(
@@ -61,7 +61,7 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         )
     if restored is not None:
         made_of = backup.restore(kept, found.channel, restored, replace=replace)
-        console.print(f"channel {found.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}")
+        console.print(f"channel {found.channel} continues after cycle {made_of.cycle}, as of {made_of.made}")
 
     def lag() -> Lag | None:
         return backlog_of(plan_of(context, channel, None, None)).read() if connect else None
@@ -97,7 +97,7 @@ def resume(
         list[str] | None, typer.Option(help="Try this table again, which is set aside; may be repeated.")
     ] = None,
 ) -> None:
-    """Have a suspended channel go on, a failed one start again, or a table that is set aside be tried again."""
+    """Have a suspended channel continue, a failed one start again, or a table that is set aside be tried again."""
     from integrator.run import resume as resuming
     from integrator.run.state.directory import State
 

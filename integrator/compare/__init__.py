@@ -1,4 +1,4 @@
-"""Compares tables of a captured database with their topics, while changes go on.
+"""Compares tables of a captured database with their topics, while changes continue.
 
 tables     which tables can be compared, and how: what tells rows apart, and which columns are functions of the row
 messages   messages -> rows: formats and envelopes unwrapped; what a message says of a row

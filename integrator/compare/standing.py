@@ -46,7 +46,7 @@ class Standing:
                 what = "are captured, and not sent" if has_all else f"are in the log after {self.shown(captured)}"
                 raise EnvironmentFault(
                     f"channel {self.channel} does not run, and changes {what}, up to {self.shown(place)}, where its "
-                    f"tables were read: start it, or have it send what is there: {command()} --channel FILE --once"
+                    f"tables were read: start it, or have it send existing changes: {command()} --channel FILE --once"
                 )
             now = (captured, self.state.last_slice())
             if now != last:

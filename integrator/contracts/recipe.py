@@ -39,7 +39,7 @@ class Read:
     whose records are counted and not sent. refreshed: tables, and up to which commit their rows were refreshed with
     what changed: such changes are passed over. finite: of rows of a refresh, numbers that are none, or without end, are
     null, as the changes of the channel have them. sent_later: files have rows of whose transactions
-    others were sent before; none of them goes on after the end of a file. any_database: tables may be of several.
+    others were sent before; none of them continues after the end of a file. any_database: tables may be of several.
     follows_schemas: columns have the types that the schemas of records have (I11).
     """
 

@@ -50,7 +50,7 @@ class OpenTransaction:
 
     @property
     def unfinished(self) -> str:
-        """What the integ_seq of the rows of this transaction begins with, if it is known to go on; else empty."""
+        """What the integ_seq of the rows of this transaction begins with, if it is known to continue; else empty."""
         return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.goes_on else ""
 
 

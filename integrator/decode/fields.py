@@ -60,7 +60,7 @@ class Where:
     def refuse(self, wrong: Mask, text: Callable[[int], str], *, collected: bool = False) -> None:
         """Raise DataError for the first record that is wrong; `text` returns what is wrong with that at a place.
 
-        collected: reading can go on after them, and their faults are added to `faults` instead, where there is one.
+        collected: reading can continue after them, and their faults are added to `faults` instead, where there is one.
         """
         refuse(self.file, self.line, wrong, text, self.faults if collected else None)
 

@@ -13,7 +13,7 @@ from integrator.errors import DataError, Fault, Place
 
 
 class Faults:
-    """The faults of lines that are read together, collected after which reading could go on.
+    """The faults of lines that are read together, collected after which reading could continue.
 
     What comes out is of use only without the rows of those lines.
     """
@@ -46,7 +46,7 @@ def for_all_lines(error: DataError, lines: Ints) -> DataError:
 def refuse(file: str, line: Ints, wrong: Mask, reason: Callable[[int], str], faults: Faults | None = None) -> None:
     """Raise DataError for records that are wrong; `line` has the line of each, `reason` returns what is wrong.
 
-    faults: reading can go on after them, and they are added to these instead.
+    faults: reading can continue after them, and they are added to these instead.
     """
 
     def fault(at: int) -> Fault:

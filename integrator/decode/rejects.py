@@ -1,6 +1,6 @@
 """Blocks of lines, read without those that are wrong, where the channel declares errors.tolerance: all.
 
-Most checks find all lines that are wrong at once. Where reading can go on with them, their rows are left out of what
+Most checks find all lines that are wrong at once. Where reading can continue with them, their rows are left out of what
 was read; else the block is read again without them. Where lines are found one after another, the block is divided: a
 smaller one costs less to read again.
 """

@@ -182,7 +182,7 @@ class Finds:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note ColumnsFound, and go on."""
+        """Note ColumnsFound, and continue."""
         try:
             yield
         except ColumnsFound as found:

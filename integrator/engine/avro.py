@@ -194,7 +194,7 @@ def write_record(  # noqa: C901, PLR0912, PLR0915 - one state machine: its regis
         elif what == JUMP:
             pc = one
         elif what in (ARRAY, MAP, NEXT):
-            # one: where it goes on after the last item; two: whether items may have no bytes; NEXT: one is the head.
+            # one: where it continues after the last item; two: whether items may have no bytes; NEXT: one is the head.
             head = one if what == NEXT else pc
             if what == NEXT:
                 stack[depth - 1, 0] -= 1

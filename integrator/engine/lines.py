@@ -48,7 +48,7 @@ def count_bytes(text: Octets, wanted: int) -> int:
 
 @compiled
 def find_blank(text: Octets, line: int, state: int, blank: int) -> tuple[int, int, int, int]:
-    """Go on over a block; state: 0 at the beginning of a line, 1 in one, 2 in quotes. blank: the first blank line yet.
+    """Continue over a block; state: 0 at the beginning of a line, 1 in one, 2 in quotes. blank: the first blank line.
 
     Returns these, and the line of a blank one that others come after, or 0.
     """
@@ -82,7 +82,7 @@ class Heads(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """How far lines are copied. at, to: where reading and writing go on. line: the next line.
+    """How far lines are copied. at, to: where reading and writing continue. line: the next line.
 
     last: which beginning the line before has, or -1.
     """

@@ -14,7 +14,7 @@ VARINT, BITS_64, LENGTH, _GROUP, _GROUP_END, BITS_32 = range(6)
 END, LITERAL, RETURN, HEAD, FIELD, ARRAY, MAP, NEXT, MOMENT, DATE, TIME_OF_DAY, DECIMAL, REQUIRED, ALWAYS = range(14)
 """HEAD: what begins a message; one: how many fields. After it, a FIELD for each, ordered by its number: number, wire
 type, and flags. ARRAY, MAP: one: the field; two: the wire type of an
-item; three: where it goes on after the last one. NEXT: one: its ARRAY or MAP; that of a MAP is followed by the head of
+item; three: where it continues after that. NEXT: one: its ARRAY or MAP; that of a MAP is followed by the head of
 its entries. REQUIRED, ALWAYS: instead of the literal of an absent value: there must be one; an empty message."""
 MESSAGE, SIGNED, SIGNED_32, UNSIGNED, UNSIGNED_32, ZIGZAG, ZIGZAG_32, BOOLEAN, ENUM, DOUBLE, FLOAT, STRING, BYTES = (
     range(14, 27)

@@ -104,7 +104,7 @@ def is_same_by_words(text: Words, one: int, other: int, size: int) -> bool:
 
 @compiled
 def begins_with(text: Words, at: int, known: Words, begin: int, size: int) -> bool:
-    """Return whether so many bytes from a place of a text on are those from a place of another one, which goes on."""
+    """Return whether so many bytes from a place of a text on are those from a place of another one, which continues."""
     last = len(text) - 1
     for part in range(0, size, WORD):
         place = min(at + part, last)

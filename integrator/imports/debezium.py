@@ -100,7 +100,7 @@ CONNECTORS = {
 class Options:
     """What the command was given. definitions: a file with the tables' definitions. worker: the worker's properties.
 
-    keeps_connector: the channel reads the topics of the connector, which goes on. reads_files: it reads files of
+    keeps_connector: the channel reads the topics of the connector, which continues. reads_files: it reads files of
     another capture, where it could capture by itself. offsets: the connector's, where the capture continues there.
     """
 
@@ -206,9 +206,9 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
 
 
 def kept(config: Config, connector: Connector, options: Options) -> Draft:
-    """Return a channel over the topics of a connector, which goes on. Raises ConfigurationError."""
+    """Return a channel over the topics of a connector, which continues. Raises ConfigurationError."""
     prefix = config.get("topic.prefix", "database.server.name", default="debezium")
-    draft = Draft(_name_of(prefix), f"a configuration of Debezium's connector for {connector.product}, which goes on")
+    draft = Draft(_name_of(prefix), f"a configuration of Debezium's connector for {connector.product}, which continues")
     config.get("name")
     _take_modes(config, connector, draft)
     _take_brokers(config, options, draft)

@@ -82,7 +82,7 @@ def import_kept(config: Config, topics: KeptTopics, draft: Draft) -> None:
     draft.source |= {"class": "kafka", "Kafka_Brokers": draft.kafka["Kafka_Brokers"]}
     draft.source |= {"dialect": "debezium", "unknown_columns": "add", "repeated_positions": "send"}
     draft.source.pop("unknown_tables", None)
-    draft.remarks.append("The topics of the connector, which goes on.")
+    draft.remarks.append("The topics of the connector, which continues.")
     _take_access(config, draft)
     _take_converters(config, draft)
     topics.routers, rows = _take_transforms(config, draft)

@@ -1,6 +1,6 @@
 """Converters of keys, and ExtractField$Key -> how message keys are written.
 
-Where bytes of keys are others than the connector's, a key goes on in another partition: the report says so.
+Where bytes of keys are others than the connector's, a key continues in another partition: the report says so.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class Builder:
             self.room = made
 
     def block(self) -> Block:
-        """Return what is there."""
+        """Return the records so far."""
         rows, values, keys, headers, header_bytes = self.count.tolist()
         room = self.room
         return Block(

@@ -67,7 +67,7 @@ _SPARK = {
     "assign": "all partitions of a topic are read: use topics",
     "startingOffsets": _START.format("earliest, latest, group, or a timestamp with its zone"),
     "startingTimestamp": _START.format("2026-01-31T12:00:00Z, a timestamp with its zone"),
-    "endingOffsets": "run once reads what is there: --once",
+    "endingOffsets": "run once reads existing messages: --once",
     "failOnDataLoss": _LOSS,
     "maxOffsetsPerTrigger": _CYCLES,
     "minPartitions": "ranges are cut by their bytes: leave it out",

@@ -232,7 +232,7 @@ def _build_plan(
 
 def _aside(one: tuple[str, str]) -> str:
     name, why = one
-    return f"table {name} is set aside, and the others go on: {why}"
+    return f"table {name} is set aside, and the others continue: {why}"
 
 
 def _ends(origin: Origin, tables: Sequence[Table], problems: Problems, client: Client) -> _Ends:

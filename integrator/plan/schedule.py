@@ -17,7 +17,7 @@ _FIELDS = "write minute hour day month weekday, as in cron"
 
 @dataclass(frozen=True)
 class Schedule:
-    """times: cron expressions at which the daemon integrates what is there; none is continuously.
+    """times: cron expressions at which the daemon integrates existing changes; none is continuously.
 
     on_start: it does so when it starts, too. latency_s: the latency above which a cycle is a warning; 0 is none.
     """

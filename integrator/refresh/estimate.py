@@ -1,4 +1,4 @@
-"""How much of a refresh is done, and how long the rest takes if it goes on so: by rows, as far as they are known."""
+"""How much of a refresh is done, and how long the rest takes if it continues so: by rows, as far as they are known."""
 
 from __future__ import annotations
 

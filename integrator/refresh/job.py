@@ -1,4 +1,4 @@
-"""A refresh of tables: the daemon waits, slices are sent, each is marked when it is acknowledged, and changes go on."""
+"""A refresh of tables: the daemon waits, slices are sent, each is marked when acknowledged, and changes continue."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Options:
     anew: bool = False
 
     def settings(self) -> dict[str, Any]:
-        """Return what must be the same to go on with an unfinished run."""
+        """Return what must be the same to continue with an unfinished run."""
         return {
             "tables": list(self.tables),
             "slices": list(self.slices),
@@ -181,7 +181,7 @@ class _Refresh:
         if run is not None:
             self._ledger.check(run, settings, fingerprint)
             done = sum(map(self._ledger.completed, self._slices))
-            self._log.info("goes on", started=run.started, completed=done, slices=len(self._slices))
+            self._log.info("continues", started=run.started, completed=done, slices=len(self._slices))
             return run
         given = moment.given(self._options.select_moment) if self._options.select_moment else None
         if given is None and self._options.online:
@@ -203,7 +203,7 @@ class _Refresh:
             run_with_restarts(lambda: self._send_left(run), restarts, threading.Event(), time.sleep, self._again)
 
     def _again(self, error: BaseException, seconds: float) -> None:
-        self._log.warning("a Python process was late, goes on with what is left", error=str(error), seconds=seconds)
+        self._log.warning("a Python process was late, continues with what is left", error=str(error), seconds=seconds)
 
     def _send_left(self, run: RefreshRun) -> None:
         """Send the slices that are not completed, when no task of an earlier try is sending any more (I3).

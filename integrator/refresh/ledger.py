@@ -1,4 +1,4 @@
-"""Which slices of a refresh are completed, on disk: a run that was cut off goes on with the others."""
+"""Which slices of a refresh are completed, on disk: a run that was cut off continues with the others."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from integrator.registry.bounded import is_guid, printable
 from integrator.registry.client import check_id, check_text, client_of, if_there
 from integrator.registry.explained import says_none
 
-_MOVES = "; its number is in each key, so keys that were written with the version before go on in other partitions"
+_MOVES = "; its number is in each key, so keys that were written with the version before continue in other partitions"
 
 
 def resolve(plan: Plan, settings: RegistrySettings) -> Plan:
@@ -127,9 +127,9 @@ def _warn_of_scales(registration: Registration, latest: RegisteredSchema | None)
 
 
 def _stays(registration: Registration, latest: RegisteredSchema | None) -> bool:
-    """Return whether keys go on with the subject's latest version, by which their bytes are the same.
+    """Return whether keys continue with the subject's latest version, by which their bytes are the same.
 
-    The number of a schema is in each key: with a new one, a key would go on in another partition.
+    The number of a schema is in each key: with a new one, a key would continue in another partition.
     """
     if registration.part != "key" or latest is None or (latest.schema.schema_type or "AVRO") != registration.type:
         return False

@@ -1,7 +1,7 @@
 """The replay: letters as change files of their own, through the channel's own steps, with progress of their own.
 
 state/CHANNEL/replay is the state directory of a run that reads state/CHANNEL/replay/letters. So the channel's progress
-stays as it is, a replay that was interrupted goes on where it was, and a letter is sent once.
+stays as it is, a replay that was interrupted continues where it was, and a letter is sent once.
 
 letters/N.jsonl     records that were given back: those of one file, in its order
 letters/N.given     of each line of N.jsonl the letter that it was; written before it, and of no meaning without it

@@ -27,14 +27,14 @@ def integrate(
     stopping: threading.Event | None = None,
     spark: SparkSession | None = None,
 ) -> None:
-    """Integrate what is there (`once`), or go on until SIGTERM or SIGINT, which set `stopping`, as others may.
+    """Integrate existing changes (`once`), or continue until SIGTERM or SIGINT, which set `stopping`, as others may.
 
     spark: the process's own session, whose Spark is used and stays; without one, Spark is started, and stopped.
     Signals are taken in the main thread, and are as before afterwards.
 
     Everything that can be known to be wrong, of any channel, is found before the first row is read. After that the
-    channels know nothing of each other: when one fails, the others go on, and it waits to be resumed; its error is
-    raised when no other channel goes on. Raises IntegratorError.
+    channels know nothing of each other: when one fails, the others continue, and it waits to be resumed; its error is
+    raised when no other channel continues. Raises IntegratorError.
     """
     stopping = stopping or threading.Event()
     jobs = [Job(plan, stopping, observer) for plan in plans]

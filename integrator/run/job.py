@@ -111,9 +111,9 @@ class Job:
         self.state.unlock()
 
     def integrate(self, spark: SparkSession, *, once: bool) -> None:
-        """Integrate what is there (`once`), or go on until the end is asked for; again after an error, too.
+        """Integrate existing changes (`once`), or continue until the end is asked for; again after an error, too.
 
-        Once, it goes on after what is no failure yet: a Python process of Spark's that was late. Raises
+        Once, it continues after what is no failure yet: a Python process of Spark's that was late. Raises
         IntegratorError.
         """
         begun, self._begun = self._begun, True
@@ -157,7 +157,7 @@ class Job:
         return self.plan.changes.listing(self.plan.recipe.read.path, 0 if self._is_resuming else self.plan.delay)
 
     def run_scheduled(self, spark: SparkSession, *, at_once: bool) -> None:
-        """Integrate what is there at the times of the plan's schedule, until the end, or until no time is left.
+        """Integrate existing changes at the times of the plan's schedule, until the end, or until no time is left.
 
         at_once: now, too, for it has just started, or what it should have done at its time failed.
         """

@@ -1,4 +1,4 @@
-"""The integrate job goes on after failures that time may mend, later each time, until too many come in a row.
+"""The integrate job continues after failures that time may mend, later each time, until too many come in a row.
 
 A cycle that failed is sent again in the same stream: each start of a stream whose source is in Python leaves three
 descriptors and a thread in Spark's JVM (4.3: PythonWorkerFactory does not close the selector that it accepts the
@@ -39,7 +39,7 @@ class Restarts:
         return cls(policy.model_copy(update={"tries": 0, "timeout_seconds": None}), synced)
 
     def after(self, error: BaseException) -> float | None:
-        """Return how many seconds after a failure the job goes on; None if it does not: it is final."""
+        """Return how many seconds after a failure the job continues; None if it does not: it is final."""
         synced = self._synced()
         if synced != self._at:
             self._at, self._failures, self._late = synced, 0, 0

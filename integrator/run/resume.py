@@ -1,4 +1,4 @@
-"""Channels that wait: suspended, or after a failure in a process whose other channels go on; and how they go on."""
+"""Channels that wait: suspended, or after a failure in a process whose other channels continue; and how these do."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Waiting:
     def after_failure(self, alone: Callable[[], bool]) -> bool:
         """Wait until the failed channel is resumed, and return True; False if the end is asked for before.
 
-        The end is also when no other channel of the process goes on (`alone`): then the process ends with the error.
+        The end is also when no other channel of the process continues (`alone`): then the process ends with the error.
         """
         forget_request(self.state)
         while not alone() and not self.heart.rest(POLL_S, self.stopping, "failed"):
@@ -66,7 +66,7 @@ def forget_request(state: State) -> bool:
 
 
 def resume(state: State, channel: str, wait_s: float = _WAIT_S) -> str:
-    """Have a suspended or failed channel go on; return what it does then, as was seen.
+    """Have a suspended or failed channel continue; return what it does then, as was seen.
 
     Raises EnvironmentFault if no process integrates the channel and none was suspended: there is nothing to resume.
     """
@@ -91,9 +91,9 @@ def resume(state: State, channel: str, wait_s: float = _WAIT_S) -> str:
         return f"channel {channel}, which had failed ({last.kind}), starts again in process {holder}: {now}"
     if reason is not None:
         now = _until_not(state, "suspended", wait_s)
-        gone_on = "goes on" if now != "suspended" else "is to go on, and has not yet: see the log"
+        gone_on = "continues" if now != "suspended" else "is to continue, and has not yet: see the log"
         return f"channel {channel} was suspended ({reason}) and {gone_on} in process {holder}: {now}"
-    return f"channel {channel} was neither suspended nor failed; process {holder} goes on with it: {doing}"
+    return f"channel {channel} was neither suspended nor failed; process {holder} continues with it: {doing}"
 
 
 def resume_tables(state: State, channel: str, tables: Sequence[str]) -> str:

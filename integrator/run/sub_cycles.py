@@ -1,6 +1,6 @@
 """Sub-cycles: what comes after a cycle is sent at once, for some seconds, without a Spark job for each of them.
 
-A micro-batch of Spark takes a tenth of a second, however little it has. So a cycle goes on when it is synced: slices
+A micro-batch of Spark takes a tenth of a second, however little it has. So a cycle continues when it is synced: slices
 that have come are put into the journal, and their numbers and the moment into the state, both durable before a message
 is sent (I2); they are sent by this process, and the cycle's mark says so when all is acknowledged (I1). A sub-cycle
 that was broken off is sent again first, with the same slices and the same moment. Spark plans these slices for its
@@ -45,7 +45,7 @@ class Gate(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a cycle goes on in which something comes; 0: there are no sub-cycles. cycle_bytes: of one; 0: any."""
+    """How long a cycle continues in which something comes; 0: there are no sub-cycles. cycle_bytes: of one; 0: any."""
 
     seconds: float
     cycle_bytes: int = 0

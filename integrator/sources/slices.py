@@ -93,7 +93,7 @@ class SliceListing(Protocol):
         """Return when slices last came or went, in ns; None where that is not known: then they are listed each time."""
 
     def stream_of(self, path: str) -> str:
-        """Return what a slice is a part of: a transaction goes on in the next slice of the same stream."""
+        """Return what a slice is a part of: a transaction continues in the next slice of the same stream."""
 
     def together(self, paths: Sequence[str]) -> int:
         """Return how many of consecutive slices, at least 1, may be in a cycle, which has one definition of a table."""

@@ -146,7 +146,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxBytes(self._bytes) if self._bytes else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's
-        """Take what is there now, and nothing after it: files now, ranges up to these ends as they are read."""
+        """Take what exists now, and nothing after it: files now, ranges up to these ends as they are read."""
         with _across_processes():
             self._until = self._listing.until()
         if self._until is None:

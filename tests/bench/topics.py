@@ -4,7 +4,7 @@
 
 Each peer has a topic of 4 partitions with Debezium's events of the benchmark's table: as Avro with a schema registry, which
 becomes Avro, or as JSON without or with schemas, which becomes Connect JSON. In its turn a peer moves some events, so that
-it is warm; it is stopped (SIGSTOP) while the events that count are sent; then it goes on, while all others are stopped.
+it is warm; it is stopped (SIGSTOP) while the events that count are sent; then it continues, while all others are stopped.
 The integrator and Spark are timed from then to the end of their batch, MirrorMaker 2 from its first message to the last
 one. CPU: user and system of all processes of a peer.
 """

@@ -988,7 +988,7 @@ def test_a_table_that_is_new_does_not_hold_up_the_others(server, database, spool
         connection.cursor().execute("insert into a values (2, 'open')")
         database("create table b(k int primary key, v text); insert into b values (1, 'there')")
         until(lambda: any("wait for open transactions" in one["event"] for one in logs))
-        database("insert into a values (3, 'goes on')")
+        database("insert into a values (3, 'continues')")
         until(lambda: inserted("a") == ["1", "3"])
         assert inserted("b") == []
         connection.commit()

@@ -238,7 +238,7 @@ def test_a_snapshot_that_is_not_wanted(database, spooled):
 
 
 def test_a_table_that_is_new_does_not_hold_up_the_others(server, database, name, tmp_path, monkeypatch):
-    """A place for its rows is after all transactions that are open: the log goes on meanwhile."""
+    """A place for its rows is after all transactions that are open: the log continues meanwhile."""
     monkeypatch.setattr(snapshots, "_LATER_S", 0.3)
     monkeypatch.setattr(streams, "_TABLES_S", 0.5)
     database("create table a(k int primary key, v text)")
@@ -656,7 +656,9 @@ def test_a_server_that_is_restarted_is_the_same_one(words, server, database, spo
         for number in range(3):
             database(f"insert into a values ({number}, 'x')")
             time.sleep(0.4)
-            server.psql(f"create table other{number}_{spooled.names.slot}()")  # the log goes on without changes of ours
+            server.psql(
+                f"create table other{number}_{spooled.names.slot}()"
+            )  # the log continues without changes of ours
             time.sleep(0.4)
             server.restart()
             database(f"insert into a select g, 'after' from generate_series({number}000 + 10, {number}000 + 500) g")
@@ -665,7 +667,7 @@ def test_a_server_that_is_restarted_is_the_same_one(words, server, database, spo
 
 
 def test_what_nobody_foresaw_is_a_failure_of_the_channel(database, spooled, monkeypatch):
-    """Else its thread would be gone, and the channel would go on as if nothing were committed any more."""
+    """Else its thread would be gone, and the channel would continue as if nothing were committed any more."""
     database("create table a(k int primary key)")
     spooled.catch_up()
 

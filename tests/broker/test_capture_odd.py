@@ -1,4 +1,4 @@
-"""Databases that are legal, and odd: what cannot be captured is named, a loss is an error, and writes go on."""
+"""Databases that are legal, and odd: what cannot be captured is named, a loss is an error, and writes continue."""
 
 # ruff: noqa: F811 - fixtures of another file
 

@@ -1,4 +1,4 @@
-"""A channel that runs for long renews its journal: the stream ends between two cycles, and another one goes on."""
+"""A channel that runs for long renews its journal: the stream ends between two cycles, and another one continues."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Each thing that can be wrong: a clear error, nothing committed, and the next run goes on after the mend."""
+"""Each thing that can be wrong: a clear error, nothing committed, and the next run continues after the mend."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""I3: a producer whose transactional id another one has taken over gets nothing more to a consumer, whenever it goes on."""
+"""I3: a producer whose transactional id another one has taken over gets nothing more to a consumer, whenever it continues."""
 
 import pyarrow as pa
 import pytest
@@ -48,7 +48,7 @@ def test_a_predecessor_that_goes_on_is_refused(sent_before, broker, name):
     put(new, name, "new 1", "new 2")
     assert new.flush() == 0
     new.commit(None, "")
-    put(old, name, "old 2", "old 3")  # it was paused, and goes on
+    put(old, name, "old 2", "old 3")  # it was paused, and continues
     old.flush()
     assert old.latch.failed == 2
     with pytest.raises(DeliveryError, match="fenced"):

@@ -467,7 +467,7 @@ def test_values_of_every_type_are_the_same_from_the_table_and_from_its_changes(
 
 
 def test_a_daemon_ends_with_what_is_gone(server, database, channel, name):
-    """The slot is dropped while it runs: it does not go on as if nothing came any more."""
+    """The slot is dropped while it runs: it does not continue as if nothing came any more."""
     database.run("create table t(k int primary key); insert into t values (1)")
     daemon = Daemon(channel())
     daemon.wait_for("cycle synced")

@@ -1,4 +1,4 @@
-"""A standby that takes the place of the server that was captured: it goes on there, or says what is missing.
+"""A standby that takes the place of the server that was captured: it continues there, or says what is missing.
 
 Real servers; neither Kafka nor Spark.
 """
@@ -54,7 +54,7 @@ def keys(directory):
 
 
 def has_all(primary, standby, catch_up):
-    """Whether the standby has all that was committed, and the slot; the server's must go on before it has that."""
+    """Whether the standby has all that was committed, and the slot; the server's must continue before it has that."""
     primary.psql("select pg_log_standby_snapshot()")
     catch_up(primary, failover=True)
     end = primary.psql("select pg_current_wal_flush_lsn()").strip()

@@ -1,4 +1,4 @@
-"""First rows that are read by range, while changes go on and the capture is killed; and refreshes of captured tables.
+"""First rows that are read by range, while changes continue and the capture is killed; and refreshes of captured tables.
 
 A real PostgreSQL, MariaDB and MySQL; neither Kafka nor Spark.
 """

@@ -1,4 +1,4 @@
-"""A Debezium connector with Avro is stopped, imported and replaced: its registry, its readers and its keys go on."""
+"""A Debezium connector with Avro is stopped, imported and replaced: its registry, its readers and its keys continue."""
 
 import contextlib
 import json
@@ -169,7 +169,7 @@ def test_readers_keys_and_registry_go_on(
             ],
             key=str,
         )
-        # the sink goes on, without a change
+        # the sink continues, without a change
         until(lambda: len(lines.read_text().splitlines()) >= 11, worker.log)
         worker.wait("sink")
         rows = lines.read_text().splitlines()[7:]
@@ -199,7 +199,7 @@ KEYS = [
     # the key's schema that the registry has, as a connector may have registered it; what check says of it
     ('{"type":"record","name":"Key","namespace":"x.t","fields":[{"name":"id","type":{"type":"int","connect.default":0},"default":0}],"connect.name":"x.t.Key"}', "there"),
     ('{"type":"record","name":"Key","namespace":"x.t","fields":[{"name":"id","type":"long"}]}',
-     "a new version, compatible; its number is in each key, so keys that were written with the version before go on in other partitions"),
+     "a new version, compatible; its number is in each key, so keys that were written with the version before continue in other partitions"),
 ]  # fmt: skip
 
 

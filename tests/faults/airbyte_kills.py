@@ -4,7 +4,7 @@
 
 A source writes numbered records of two streams, and a STATE of each kind after some of them. The destination is killed
 at a random moment, every other time with its JVM and workers. Then every record before the last STATE that it gave back
-must be readable; the source goes on after that STATE, as Airbyte has it.
+must be readable; the source continues after that STATE, as Airbyte has it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def check(values: dict[str, dict[str, Any]], below: int) -> int:
 def run(
     servers: str, directory: Path, kills: int, seed: int, create: Any, delivery: str = "at_least_once"
 ) -> dict[str, int]:
-    """Write, kill, and go on after the last STATE; check after each kill. Returns what was counted."""
+    """Write, kill, and continue after the last STATE; check after each kill. Returns what was counted."""
     draw, prefix = random.Random(seed), f"ab{uuid.uuid4().hex[:8]}"
     topics = [f"{prefix}_{namespace}_a_b" for namespace, _ in STREAMS]
     create(topics)

@@ -123,7 +123,7 @@ BINLOG = (
     "binlog_row_metadata = FULL\nsync_binlog = 1\ninnodb_flush_log_at_trx_commit = 1\nmax_binlog_size = 1M\n"
     "innodb_lock_wait_timeout = 2\n"
 )
-"""Files of the log are small, so that it goes on in others in each round. A session that waits for a row holds up a DDL
+"""Files of the log are small, so that it continues in others in each round. A session that waits for a row holds up a DDL
 statement, and that the session which has the row."""
 DATABASE = "shop"
 

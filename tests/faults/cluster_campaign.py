@@ -3,7 +3,7 @@
     python -m tests.faults.cluster_campaign [--rounds 40] [--seed 1] [--delivery exactly_once] [--only "executor paused"]
 
 Two workers of one core, one broker, a daemon by spark-submit. Each round a cycle is under way when one fault comes; an
-executor that is paused goes on only when the cycle has been sent again by others (I3). At the end a consumer with
+executor that is paused continues only when the cycle has been sent again by others (I3). At the end a consumer with
 read_committed proves what `campaign` proves.
 """
 
@@ -54,7 +54,7 @@ class Sent:
         self._servers, self._topic, self._files = broker.servers, f"{name}.orders", 0
         broker.create([self._topic])
         (directory / "orders.sql").write_text(kill_minus_nine.table.DDL)
-        # what a paused process has in its queue then is sent when it goes on
+        # what a paused process has in its queue then is sent when it continues
         more = "  - {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: linger.ms=3000}\n"
         more += f'  - {{action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "{rate}"}}\n'
         self.channel = channels.shop(directory, broker.servers, name, "hvr", more=more)

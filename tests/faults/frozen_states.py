@@ -1,4 +1,4 @@
-"""Exactly once where a process is frozen between two steps of a commit: another one integrates all, then it goes on.
+"""Exactly once where a process is frozen between two steps of a commit: another one integrates all, then it continues.
 
     python -m tests.faults.frozen_states [--rounds 16] [--seed 6]
 
@@ -43,7 +43,7 @@ def one_round(
     later: bool,
 ) -> None:
     """Freeze a process on `first` cores at a step of its cycle, have this one on `then` cores integrate all, and have the
-    frozen one go on; check what a consumer has.
+    frozen one continue; check what a consumer has.
 
     copied: this one has a copy of the state; else the same directory, on a volume without locks. later: it has gone
     on by a cycle: the frozen one must end with an error then, and mark no cycle.

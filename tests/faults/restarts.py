@@ -3,7 +3,7 @@
     python -m tests.faults.restarts [--restarts 200]
 
 The broker is frozen, so that each cycle fails after a second and the daemon starts its stream again; after each tenth
-failure it goes on, and a cycle is synced. What the driver, Spark's JVM and the Python processes hold is printed then.
+failure it continues, and a cycle is synced. What the driver, Spark's JVM and the Python processes hold is printed then.
 """
 
 from __future__ import annotations

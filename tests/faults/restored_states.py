@@ -124,7 +124,7 @@ def one_round(
     *,
     restored: bool,
 ) -> None:
-    """Begin a cycle on `first` cores, end at a step, and go on with `then` cores; check what a consumer has."""
+    """Begin a cycle on `first` cores, end at a step, and continue with `then` cores; check what a consumer has."""
     topic = f"restored{uuid.uuid4().hex[:8]}"
     partial = step == "when some shards are committed"
     limit = {"max.message.bytes": str(LONGEST)} if partial else {}

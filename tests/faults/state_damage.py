@@ -5,7 +5,7 @@
 Each round begins with the state of a channel that real Spark and a real Kafka made, after a cycle or in the middle of
 one. One or two of its files or directories are removed, emptied, cut, zeroed, or replaced by those of another time (of
 an earlier cycle, or of the channel's life before everything was sent again); the synced files are still in the inbox or
-are not; new files come. Then the channel integrates what is there. Either all that was not sent yet is in Kafka, as a
+are not; new files come. Then the channel integrates existing changes. Either all that was not sent yet is in Kafka, as a
 consumer of its own reads it; or the channel refuses, and one of the remedies that the message offers, drawn by lot and
 followed to the letter, brings it back, and then all of it is there. Some rounds are processes of their own.
 """
@@ -52,7 +52,7 @@ MOMENTS = ("committed", "synced, not committed", "begun", "begun, and a line of 
 
 @dataclass
 class Line:
-    """A channel, whose transactions each go on in the next file; its rows in Kafka are read as they come."""
+    """A channel, whose transactions each continue in the next file; its rows in Kafka are read as they come."""
 
     directory: Path
     kind: str
@@ -79,7 +79,7 @@ class Line:
         self.position = 0
 
     def write(self) -> set[int]:
-        """A new change file; half of its rows are of a transaction that goes on in the next one. Returns their ids."""
+        """A new change file; half of its rows are of a transaction that continues in the next one. Returns their ids."""
         number, self.next_file = self.next_file, self.next_file + 1
         ids = range(number * ROWS, (number + 1) * ROWS)
         half, lines = ROWS // 2, []

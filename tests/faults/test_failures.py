@@ -1,4 +1,4 @@
-"""The table of failures in docs/operations/errors.md, failure by failure: what the daemon does, what it logs, and how it goes on."""
+"""The table of failures in docs/operations/errors.md, failure by failure: what the daemon does, what it logs, and how it continues."""
 
 import contextlib
 import time

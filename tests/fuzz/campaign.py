@@ -88,7 +88,7 @@ def _results(directory: Path) -> Iterator[dict[str, Any]]:
 
 
 def _after_death(job: Job, end: int, directory: Path, died: str, result: Result) -> list[Job]:
-    """Return the jobs that go on after a worker's death: without the line that it died of, or to find out which."""
+    """Return the jobs that continue after a worker's death: without the line that it died of, or to find out which."""
     progress = directory / "progress"
     numbers = json.loads(progress.read_text(encoding="utf-8"))["numbers"] if progress.exists() else []
     if not numbers:

@@ -1,4 +1,4 @@
-"""A process that checks lines of one kind: it may die of them, and whoever watches goes on without."""
+"""A process that checks lines of one kind: it may die of them, and whoever watches continues without."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Broker:
             raise Refused(FENCED)
 
     def add(self, tid: str, epoch: int) -> None:
-        """AddPartitionsToTxn: a transaction begins, or goes on."""
+        """AddPartitionsToTxn: a transaction begins, or continues."""
         self._check(tid, epoch)
         self._open.setdefault(tid, Txn())
 

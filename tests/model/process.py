@@ -149,7 +149,7 @@ class Scene:
         self.world, self.slices, self.visible = world, slices, 0
         self.refreshed: list[Refreshed] = []
         self.never_resumed = False
-        """Whether nobody is left who would have a suspended channel go on."""
+        """Whether nobody is left who would have a suspended channel continue."""
         self.partitions = 0
         """Of the topic that is the source; 0: it is files."""
         self.resolves = False
@@ -190,7 +190,7 @@ class Process:
         return self.recipe.send.exactly_once or not self._locked
 
     def kill(self, *, tasks_live: bool) -> None:
-        """Kill the process. tasks_live: its Python workers go on for as long as they have something to do."""
+        """Kill the process. tasks_live: its Python workers continue for as long as they have something to do."""
         mine = [actor for actor in self._world.actors if actor.process is self]
         own = [one for one in (self.actor, self.resolver) if one is not None]
         self._world.kill(own if tasks_live else mine)
@@ -431,7 +431,7 @@ class _Runs:
         return self
 
     def collect(self) -> list[Any]:
-        """Run the tasks; return what they report. An executor may be lost: its task goes on, and is run again."""
+        """Run the tasks; return what they report. An executor may be lost: its task continues, and is run again."""
         task, process = self._task, self._process
         assert task is not None
         process.record = None if task.shards is None else task.shards.record  # of what the driver sends, too

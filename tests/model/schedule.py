@@ -68,7 +68,7 @@ class Actor:
     until: Callable[[], bool] | None = None
     """What it waits for, if it waits."""
     sleeps: bool = False
-    """Whether it waits for time alone, which passes where nobody else can go on."""
+    """Whether it waits for time alone, which passes where nobody else can continue."""
 
     @property
     def lives(self) -> bool:
@@ -80,7 +80,7 @@ class World:
     """One schedule: its actors, what they did, and the clock."""
 
     def __init__(self, choices: Choices, switched: Callable[[Worker], None]) -> None:
-        """switched: is called with the worker of the actor that goes on."""
+        """switched: is called with the worker of the actor that continues."""
         self.choices, self._switched = choices, switched
         self.actors: list[Actor] = []
         self.trace: list[str] = []
@@ -109,7 +109,7 @@ class World:
         return actor
 
     def step(self, label: str) -> None:
-        """Have another actor go on, or this one. What follows happens at once, up to the next step."""
+        """Have another actor continue, or this one. What follows happens at once, up to the next step."""
         actor = self.now
         assert actor is not None
         if actor.dead:
@@ -121,7 +121,7 @@ class World:
         self.trace.append(f"{actor.name}: {label}")
 
     def wait(self, label: str, until: Callable[[], bool]) -> None:
-        """Have others go on until something holds."""
+        """Have others continue until something holds."""
         actor = self.now
         assert actor is not None
         actor.until = until
@@ -131,7 +131,7 @@ class World:
             actor.until = None
 
     def sleep(self, seconds: float) -> None:
-        """Have others go on for some steps, in which so many seconds pass."""
+        """Have others continue for some steps, in which so many seconds pass."""
         wakes, at = self.clock + seconds, self.steps + _STEPS_ASLEEP
         actor = self.now
         assert actor is not None
@@ -147,7 +147,7 @@ class World:
         self.trace.append(f"   {text}")
 
     def go(self, actor: Actor) -> None:
-        """Have an actor go on to its next step."""
+        """Have an actor continue to its next step."""
         self.steps += 1
         self.now = actor
         self._switched(actor.worker)
@@ -173,7 +173,7 @@ class World:
         return [actor for actor in self.actors if actor.lives]
 
     def ready(self) -> list[Actor]:
-        """Return those that can go on now; where all wait, those that sleep, for time passes."""
+        """Return those that can continue now; where all wait, those that sleep, for time passes."""
         living = self.living()
         ready = [actor for actor in living if actor.until is None or actor.until()]
         return ready or [actor for actor in living if actor.sleeps]

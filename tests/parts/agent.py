@@ -1,4 +1,4 @@
-"""A capture agent: sends numbered lines through a socket, and goes on after what is received, as often as it must."""
+"""A capture agent: sends numbered lines through a socket, and continues after what is received, as often as it must."""
 
 from __future__ import annotations
 

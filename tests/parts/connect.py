@@ -1,7 +1,7 @@
 """Kafka Connect with Debezium's connectors for PostgreSQL and MariaDB: a distributed worker, on a port of 127.0.0.1.
 
 Configurations, offsets and states are in topics, so that kill -9 loses none of them, and can leave none half written: a
-worker that is started again goes on with its connectors. What they had sent and not noted they send again, with the same
+worker that is started again continues with its connectors. What they had sent and not noted they send again, with the same
 positions of the source.
 
 Encodings are those that converters of public registries write. A Protobuf converter for Connect is not among them:

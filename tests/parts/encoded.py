@@ -14,7 +14,7 @@ from integrator.decode.encodings.encoded import Encoding, Records, Shape, lines_
 
 SHAPE = Shape("schema", "payload")
 AROUND = b"\xff\x80\x01\x00\x7f"
-"""Between records stands what belongs to none: numbers that go on, an end, lengths."""
+"""Between records stands what belongs to none: numbers that continue, an end, lengths."""
 
 
 def frame(schema: int, body: bytes) -> bytes:

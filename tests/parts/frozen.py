@@ -1,6 +1,6 @@
 """`python -m tests.parts.frozen STEP --channel …`: run.py, whose process is stopped (SIGSTOP) at a step of its first cycle.
 
-Whoever started it has it go on with SIGCONT: as a machine that was paused, or a volume without locks that was moved.
+Whoever started it has it continue with SIGCONT: as a machine that was paused, or a volume without locks that was moved.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STEPS = {
 
 
 def main() -> int:
-    """Stop once before a function is called, then go on."""
+    """Stop once before a function is called, then continue."""
     place, name = STEPS[sys.argv[1]]
     sys.argv = ["run.py", *sys.argv[2:]]
     from integrator.cli.main import main as command

@@ -35,7 +35,7 @@ def session_of(name: str, jars: Sequence[str] = ()) -> SparkSession:
 
 
 def integrate(spark: SparkSession, channel: Path, *, once: bool = True) -> None:
-    """Integrate what is there, by the channel in a file: `--once`, whose failures are not tried again.
+    """Integrate existing changes, by the channel in a file: `--once`, whose failures are not tried again.
 
     once: without it, changes that come are integrated, with sub-cycles, until that fails.
     """

@@ -59,7 +59,7 @@ def stop(replica: MariaDb) -> None:
 
 
 def start(replica: MariaDb) -> None:
-    """Have a replica that was stopped go on."""
+    """Have a replica that was stopped continue."""
     replica.sql(_STOP[replica.product].replace("stop", "start"))
 
 

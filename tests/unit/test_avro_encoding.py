@@ -93,7 +93,7 @@ BYTES = {
     "a branch in two bytes": (["null", "int"], "8200 08", 4),
     "cut off": ("long", "80", "!byte 7: it ends before its schema does"),
     "nothing": ("long", "", "!byte 6: it ends before its schema does"),
-    "more than it says": ("int", "0202", "!byte 7: it goes on after its schema ends"),
+    "more than it says": ("int", "0202", "!byte 7: it continues after its schema ends"),
     "over 64 bits": ("long", "ffffffffffffffffff02", "!byte 15: here is a number of over 64 bits"),
     "an int of 33 bits": ("int", "8080808010", "!byte 6: here is an int of over 32 bits"),
     "no boolean": ("boolean", "02", "!byte 6: a boolean is 0 or 1"),

@@ -1,4 +1,4 @@
-"""Backups: consistent while the channel goes on, checked when they are imported, and never imported in part."""
+"""Backups: consistent while the channel continues, checked when they are imported, and never imported in part."""
 
 import io
 import json

@@ -304,7 +304,7 @@ def test_a_column_that_the_source_does_not_have(said, made, tmp_path):
 
 @pytest.mark.parametrize("written", ["sql: md5(name)", "{name}-{k}"])
 def test_what_is_computed_from_a_missing_column_is_missing(written, tmp_path):
-    """As in a delete of which the source records the key only: what is masked stays masked, and the cycle goes on."""
+    """As in a delete of which the source records the key only: what is masked stays masked, and the cycle continues."""
     actions = [
         "{action: ColumnProperties, Name: op, Extra: true, Datatype: integer, TimeKey: true, "
         "IntegrateExpression: '{hvr_op}'}",

@@ -239,7 +239,7 @@ def test_what_records_become(what, dialect, tmp_path):
 
 @pytest.mark.parametrize("what", [what for what in CASES if not what.startswith("delta")])  # files of whole commits
 def test_cut_anywhere_the_rows_are_the_same(what, tmp_path):
-    """A transaction that goes on in the next file goes on counting; by line, the file's number is another."""
+    """A transaction that continues in the next file continues counting; by line, the file's number is another."""
     name, records, _, positions, _ = CASES[what]
     recipe = pure.recipe(tmp_path, DDL, META, name)
     whole = pure.fragments(recipe, write(tmp_path / "f", records))[0]["integ_seq"].to_pylist()

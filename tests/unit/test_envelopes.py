@@ -245,7 +245,7 @@ def test_airbyte(tmp_path):
 
 
 def test_uuids_of_rows_are_those_of_the_channels_state(tmp_path):
-    """Two connections have the same channel, files and lines; a state that is restored goes on with its own uuids."""
+    """Two connections have the same channel, files and lines; a state that is restored continues with its own uuids."""
     made = pure.recipe(tmp_path, DDL, "  - {action: FileFormat, Envelope: AIRBYTE}\n")
     file = pure.hvr(tmp_path, *LIFE[:1])
     one, other = (State(str(tmp_path / name)) for name in ("one", "other"))

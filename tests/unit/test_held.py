@@ -158,7 +158,7 @@ def test_a_name_is_no_pattern():
 
 
 def test_positions_within_a_transaction_do_not_count_what_was_handed_back(spool):
-    """A transaction goes on after the changes of another table were handed back; its segments are others' neighbours."""
+    """A transaction continues after the changes of another table were handed back; its segments are others' neighbours."""
     made = intake(spool)
     for message in (begin(64, 0, 1), *(insert(LEAF, key) for key in range(3)), commit(64, 72, 0)):
         made.take(message)

@@ -128,7 +128,7 @@ CASES = {
     "a packed answer": (packed, "more than 16,777,216 bytes"),
     "bytes that drip": (dripping_body, NO_END),
     "headers that drip": (dripping_head, NO_END),
-    "news of a work that goes on": (informing, NO_END),
+    "news of a work that continues": (informing, NO_END),
     "a negative id": (of_id(-1), f"gave the id -1; {NO_ID}"),
     "the id 0": (of_id(0), NO_ID),
     "a boolean": (of_id(True), NO_ID),

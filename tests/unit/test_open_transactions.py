@@ -1,4 +1,4 @@
-"""A transaction that goes on over several files has the same positions, however files are divided among tasks (I2)."""
+"""A transaction that continues over several files has the same positions, however files are divided among tasks (I2)."""
 
 import itertools
 import json

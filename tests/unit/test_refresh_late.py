@@ -1,4 +1,4 @@
-"""A refresh goes on where a Python process of Spark's was late: that is no failure yet, as with `--once`."""
+"""A refresh continues where a Python process of Spark's was late: that is no failure yet, as with `--once`."""
 
 import threading
 from types import SimpleNamespace
@@ -86,7 +86,7 @@ actions: []
 def test_a_refresh_sends_a_slice_again_for_which_a_process_was_late(failures, parallel, refresh):
     rows, frames, state = refresh(failures, parallel)
     assert rows == 2 * ROWS
-    assert frames.cancelled == 0  # the other slice goes on
+    assert frames.cancelled == 0  # the other slice continues
     assert len(frames.tried) <= 2 + sum(map(len, failures.values()))
     assert state.suspended is None
 

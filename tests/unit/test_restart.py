@@ -1,4 +1,4 @@
-"""How the daemon goes on after failures, and what its heartbeat says."""
+"""How the daemon continues after failures, and what its heartbeat says."""
 
 import json
 import threading

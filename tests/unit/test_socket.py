@@ -160,7 +160,7 @@ def test_a_line_whose_bytes_come_one_by_one_takes_too_long(tmp_path):
         for _ in range(50):
             sender.sendall(b"{")
             time.sleep(0.05)
-        pytest.fail("it may go on for ever")
+        pytest.fail("it may continue for ever")
     assert receiving.refused()[0]["reason"].startswith("a line has no end after")
 
 
@@ -331,7 +331,7 @@ def test_without_the_secret_nothing_is_taken(hello, tmp_path):
 
 
 def test_senders_wait_while_too_much_waits_to_be_sent(tmp_path):
-    """The spool is full: no more is read, so that TCP holds the sender back; and it goes on when cycles have taken it."""
+    """The spool is full: no more is read, so that TCP holds the sender back; and it continues when cycles have taken it."""
     with Receiving(tmp_path, spool_bytes=200_000, segment_bytes=50_000) as receiving, receiving.connect() as sender:
         done = threading.Event()
 
@@ -658,7 +658,7 @@ def test_segments_are_kept_as_far_as_the_bytes_of_the_spool_allow(tmp_path):
 
 
 def test_the_journal_of_a_spool_is_compacted_when_its_segments_are_removed(tmp_path, monkeypatch):
-    """While the spool is open, and again by the next one that opens it; numbers go on, and lines stay counted."""
+    """While the spool is open, and again by the next one that opens it; numbers continue, and lines stay counted."""
     monkeypatch.setattr(journals, "LEAST_COMPACTED", 1)
     place, names = (
         tmp_path / "files.jsonl",

@@ -45,7 +45,7 @@ def test_no_secret_is_needed_and_nothing_else_of_the_channel(run, tmp_path):
     assert "no longer suspended (a new disk)" in run("resume")[1]
     assert "channel shop: not set aside: nope; no table is\n" in run("resume", "--table", "nope")[2]
     assert run("state", "--export", tmp_path / "backup")[0] == 0
-    assert "goes on after cycle 1" in run("state", "--back-to", 1)[1]
+    assert "continues after cycle 1" in run("state", "--back-to", 1)[1]
     assert run("state", "--import", tmp_path / "backup", "--replace")[0] == 0
 
 

@@ -92,7 +92,7 @@ def test_the_fingerprint_knows_of_tolerance_what_changes_messages(after, before,
 
 
 def test_a_damaged_mark_is_none_that_the_journal_is_kept_for(tmp_path):
-    """No cycle can be gone back to by it, and the channel does not need it: it goes on."""
+    """No cycle can be gone back to by it, and the channel does not need it: it continues."""
     state, _, checkpoint = marked(tmp_path, deferred=False)
     for number in (1, 2):
         after = dataclasses.replace(checkpoint, ordinal=number + 1)

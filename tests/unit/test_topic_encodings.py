@@ -273,7 +273,7 @@ def test_rows_of_several_encodings_in_one_topic(read):
 
 WRONG = {
     "cut off": (framed(8, row(1))[:-3], r"/0:0: byte 23: it ends before its schema does"),
-    "longer than its schema": (framed(8, row(1)) + b"x", r"/0:0: byte 31: it goes on after its schema ends"),
+    "longer than its schema": (framed(8, row(1)) + b"x", r"/0:0: byte 31: it continues after its schema ends"),
     "not framed": (b"\0ab", "expected a row"),
 }
 

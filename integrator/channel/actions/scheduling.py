@@ -19,7 +19,7 @@ class Scheduling(Scoped):
     action: Literal["Scheduling"]
     IntegrateStartTimes: str | None = parameter(
         None,
-        "The daemon integrates what is there at these times, instead of continuously: minute, hour, day, month and "
+        "The daemon integrates existing changes at these times, instead of continuously: minute, hour, day, month and "
         "weekday as in cron, several with | between, in the local time zone.",
         example='"0 10-18 * * 1-5|0 0 * * *"',
     )

@@ -14,7 +14,7 @@ _TIGHT = re.compile(r"\s*(?:- )?[\w.]+:[^\s/\\]")
 """A key whose colon has no blank after it."""
 _TWO_COLONS = re.compile(r":\s.*:(\s|$)")
 _GOES_ON = re.compile(r"(?::|-)\s+([{\[]).*[}\]]\s*[^\s,}\]#]")
-"""A value in brackets that goes on after them."""
+"""A value in brackets that continues after them."""
 _APOSTROPHE = re.compile(r"'[^']*'\w")
 
 _LONGEST = 1000
@@ -109,7 +109,7 @@ def _block(stopped: _Stopped) -> Mend | None:
         return None
     goes_on = _GOES_ON.search(stopped.line(stopped.at))
     if goes_on:
-        return stopped.at, f"a value that begins with {goes_on[1]} and goes on after its bracket is written in quotes"
+        return stopped.at, f"a value that begins with {goes_on[1]} and continues after its bracket is written in quotes"
     text = "the keys of one mapping begin in the same column, and this line does not fit those above it"
     return stopped.at, text
 

@@ -37,7 +37,7 @@ REASONS = {
     engine.NO_BLOCK: "a block of items has another size than it declares",
     engine.TOO_MANY: "here are too many items without bytes",
     engine.TOO_DEEP: f"its values are nested more than {MAX_DEPTH} times",
-    engine.TRAILING: "it goes on after its schema ends",
+    engine.TRAILING: "it continues after its schema ends",
     engine.NO_FRAME: "it does not begin with the magic byte 0 and a schema's id",
     engine.NO_FIELD: "a field's number is from 1 to 536870911",
     engine.NO_WIRE_TYPE: "the field has another wire type than its schema declares",

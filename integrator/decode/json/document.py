@@ -63,7 +63,7 @@ def read_document(lines: Lines, expected: str, *, collected: bool = False) -> Do
     """Return the lines, checked, and their nodes.
 
     Raises DataError with file, line, place and reason for the first line that is neither an object nor `null`.
-    collected: where errors are collected, reading goes on without such lines, which are lines of a file.
+    collected: where errors are collected, reading continues without such lines, which are lines of a file.
     """
     found, document = _indexed(lines, expected, collected=collected)
     blank = document.text[document.nodes.record] == NEWLINE

@@ -77,7 +77,7 @@ class Lines:
     """Lines of a file: their bytes without blank lines, and the number of each line in the file.
 
     rejected: those among them that are not UTF-8, and left out. hidden: errors do not show lines. left_out: what the
-    lines have in the file, and not here. faults: takes the faults of lines after which reading can go on; None where
+    lines have in the file, and not here. faults: takes the faults of lines after which reading can continue; None where
     the first one is an error. origin: what the source knows of them; None of files.
     """
 

@@ -119,7 +119,7 @@ class Positions:
 
     @cached_property
     def runs(self) -> Runs:
-        """The runs of records; the first record of a stream begins one, or goes on with what is open there."""
+        """The runs of records; the first record of a stream begins one, or continues with what is open there."""
         starts = np.ones(len(self.rows), bool)
         if self.begins is not None:
             starts[1:] = self.begins.at[1:]

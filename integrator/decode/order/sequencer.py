@@ -82,7 +82,7 @@ class Sequencer:
     def __init__(self, before: PreviousEnd, ascending: Ascending, first_row: int = 0, *, alone: bool = False) -> None:
         """Take what returns where streams are before the file, and the number of the first row of each transaction.
 
-        alone: the file is read without those before it: its first records may go on with any transaction.
+        alone: the file is read without those before it: its first records may continue with any transaction.
         """
         self._before, self._first_row, self._alone = before, first_row, alone
         self._ascending = ascending
@@ -112,7 +112,7 @@ class Sequencer:
         }
 
     def place(self, positions: Positions, where: Where) -> Sequenced:
-        """Give each record its place, and go on to after them.
+        """Give each record its place, and continue to after them.
 
         Raises DataError for one that is not after the last, and for one whose transaction is not open.
         """
@@ -185,7 +185,7 @@ class Sequencer:
         self._by_line |= {name for name, is_so in zip(positions.streams.names, positions.by_line, strict=True) if is_so}
 
     def _continued(self, positions: Positions, where: Where) -> dict[int, OpenTransaction]:
-        """Return of each run that goes on with the open transaction that; one of nothing if no row depends on it."""
+        """Return of each run that continues with the open transaction that; one of nothing if no row depends on it."""
         streams = positions.streams
         if positions.transaction is not None:
             if not positions.counted:

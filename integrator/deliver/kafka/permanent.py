@@ -1,7 +1,7 @@
 """Which refusals of a message no retry helps, and who acts: all others are retried.
 
 https://kafka.apache.org/protocol#protocol_error_codes; librdkafka's own are below zero. A topic that is gone is not
-among them: whoever creates it again has the cycle go on.
+among them: whoever creates it again has the cycle continue.
 """
 
 from __future__ import annotations

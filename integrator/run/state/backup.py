@@ -178,7 +178,7 @@ def restore(state: State, channel: str, file: Path, *, replace: bool) -> Backup:
         if there and not replace and not (state.path / IMPORTING).exists():
             raise EnvironmentFault(
                 f"{state.path}: has {', '.join(there)} of channel {channel}; import into an empty directory, or give "
-                "--replace, which removes what is there"
+                "--replace, which removes the existing state"
             )
         _remove(unpacked)
         backup = _unpack(file, unpacked, channel)

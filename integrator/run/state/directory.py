@@ -231,7 +231,7 @@ class State:
         durable.replace(self.path / "suspended", reason.encode())
 
     def resume(self) -> None:
-        """Have the daemon go on."""
+        """Have the daemon continue."""
         if (self.path / "suspended").exists():
             durable.remove([self.path / "suspended"])
 
@@ -264,7 +264,7 @@ class State:
         return self._beginning.of(slices) or ""
 
     def check_finished(self, mends: Collection[str] = ()) -> None:
-        """Raise EnvironmentFault if a command did not come to its end: what is there belongs to two times.
+        """Raise EnvironmentFault if a command did not come to its end: the files belong to two times.
 
         mends: the files of commands that are finished now.
         """

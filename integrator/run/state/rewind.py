@@ -49,7 +49,7 @@ def _synced(state: State, cycle: int) -> Synced | Damaged:
 
 
 def move_back(state: State, cycle: int) -> list[int]:
-    """Have the next start go on after the synced `cycle`; return the cycles that are no longer synced.
+    """Have the next start continue after the synced `cycle`; return the cycles that are no longer synced.
 
     The channel must be locked. What a crash leaves half done has the file `moving_back`: no start takes it, and going
     back again mends it. Raises EnvironmentFault where the cycle is not there any more, or is not whole.

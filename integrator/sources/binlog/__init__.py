@@ -5,7 +5,7 @@ product, settings     what is not alike in both products, and what must hold at 
 catalogue, charsets   which tables, their definitions, and the character sets of their columns
 events, statements    what the log has
 table_map, rows       how rows of a table are read, and their changes
-tables                which are captured, as the log goes on
+tables                which are captured, as the log continues
 snapshot              the rows that tables have at a place of the log
 log                   what the events of a log mean
 stream                the connection to the log: what is read, and made durable

@@ -1,6 +1,6 @@
 """Packets of the client/server protocol, from a connection that a command was sent on.
 
-https://mariadb.com/kb/en/0-packet/: three bytes of length, one of sequence; one of the greatest length goes on in the
+https://mariadb.com/kb/en/0-packet/: three bytes of length, one of sequence; one of the greatest length continues in the
 next.
 """
 

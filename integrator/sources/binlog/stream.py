@@ -90,7 +90,7 @@ class Stream(SpoolingStream):
         return self._of_tables
 
     def capture(self) -> None:
-        """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
+        """Capture until the end, or what exists now. Raises IntegratorError, OSError."""
         try:
             with self._server.session() as session:
                 self._begin(session)

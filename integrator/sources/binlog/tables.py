@@ -1,4 +1,4 @@
-"""Which tables are captured, and how their rows are read, as the log goes on."""
+"""Which tables are captured, and how their rows are read, as the log continues."""
 
 from __future__ import annotations
 

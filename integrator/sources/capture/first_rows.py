@@ -364,7 +364,7 @@ class FirstRows:
 
     @contextlib.contextmanager
     def _asked_for(self, table: Captured, reading: Reading) -> Iterator[None]:
-        """Give up a refresh whose condition the database refuses: the capture goes on without it."""
+        """Give up a refresh whose condition the database refuses: the capture continues without it."""
         try:
             yield
         except EnvironmentFault as refused:

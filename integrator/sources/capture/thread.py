@@ -22,7 +22,7 @@ class Stream(Protocol):
         """Whether what was received is in the spool."""
 
     def capture(self) -> None:
-        """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
+        """Capture until the end, or what exists now. Raises IntegratorError, OSError."""
 
 
 class Capture:
@@ -73,7 +73,7 @@ class Capture:
                 self.failure = fault
             except OSError as error:
                 self.log.error("not captured: the spool cannot be written", reason=str(error))  # noqa: TRY400 - likewise
-            except Exception as error:  # noqa: BLE001 - the thread must not end while the channel goes on
+            except Exception as error:  # noqa: BLE001 - the thread must not end while the channel continues
                 self.failure = Defect.of(error, "capturing")
                 self.log.error("not captured", reason=str(self.failure))  # noqa: TRY400 - the text has the traceback
             pause = _PAUSE_S if received else min(2 * pause, _LONGEST_PAUSE_S)

@@ -9,7 +9,7 @@ from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.librdkafka.cluster import ClusterFault
 from integrator.librdkafka.fetching import ReadFault
 
-GO_ON = "to go on without them, set lost_records: earliest at the source location"
+GO_ON = "to continue without them, set lost_records: earliest at the source location"
 ANEW = "to read all that is there, remove the channel's state directory; messages that were sent before are sent again"
 _ALLOW = "the operator of the brokers must allow our user: ACL Read and Describe on the topics{}"
 

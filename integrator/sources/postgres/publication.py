@@ -43,7 +43,7 @@ def publish(
     if not are_read_again and (gone := [one for one in lacking if is_captured(one)]):
         raise EnvironmentFault(
             f"the publication {names.publication} lacks tables that were captured: {_lost(gone)}; "
-            f"{_REMEDY}, {ANEW}; or, to go on without those changes, have the owner of the tables run: "
+            f"{_REMEDY}, {ANEW}; or, to continue without those changes, have the owner of the tables run: "
             f"{_addition(names, gone)}"
         )
     left = _add(session, names, lacking)

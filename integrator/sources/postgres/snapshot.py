@@ -24,7 +24,7 @@ from integrator.tables.sql.postgres_catalogue import literal
 _FRAME_BYTES = 1024 * 1024
 _LATER_S, _MOST_S, _REST = 2.0, 64.0, 5
 """For so long the log waits for open transactions where a table is new, at first; twice as long each time, for others
-begin meanwhile. Between two tries it goes on for so many times as long."""
+begin meanwhile. Between two tries it continues for so many times as long."""
 _ALIVE_S = 1.0
 _AT_STANDBY = (
     "a standby waits until its primary has logged which are open, which a primary where nothing is written does not: "

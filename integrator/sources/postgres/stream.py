@@ -84,7 +84,7 @@ class Stream(SpoolingStream):
         self._published: PublishedTables | None = None
 
     def capture(self) -> None:
-        """Capture until the end, or what is there now. Raises IntegratorError, OSError."""
+        """Capture until the end, or what exists now. Raises IntegratorError, OSError."""
         try:
             with self._server.session() as self._session:
                 version = version_of(self._session)

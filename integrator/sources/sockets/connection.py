@@ -91,7 +91,7 @@ class Connection:
     async def _read(self) -> bytes | None:
         """Return what comes; None if nothing came for a while. Raises Refused where it takes too long."""
         busy = self._out is not None and self._out.lines > 0
-        if self._reading is None:  # goes on over several waits, so that a wait that is cancelled takes no data with it
+        if self._reading is None:  # over several waits, so that a wait that is cancelled takes no data with it
             self._reading = asyncio.create_task(self._reader.read(READ_BYTES))
         await asyncio.wait({self._reading}, timeout=self._limits.sync_seconds if busy else 1.0)
         if self._reading.done():

@@ -228,7 +228,7 @@ class Altering:
 
 
 def _is_of_no_key(action: Cursor, sql_dialect: str, *, goes_on: bool) -> bool:
-    """Return whether ADD, if it is next or goes on, adds a constraint or an index that is no key."""
+    """Return whether ADD, if it is next or continues, adds a constraint or an index that is no key."""
     lookahead = Cursor(action.all, action.folding)
     lookahead.take_any("WITH CHECK", "WITH NOCHECK")
     if not goes_on and not lookahead.take("ADD"):

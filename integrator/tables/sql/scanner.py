@@ -1,7 +1,7 @@
 """A script -> its statements, as the client of the database cuts it, and what is wrong with how it is written.
 
 What says nothing of tables is not read further than to its end. Where a quotation or a routine does not end, reading
-goes on at the next line that begins a statement of a table, so that no table is lost without a problem.
+continues at the next line that begins a statement of a table, so that no table is lost without a problem.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Scanner:
         return end + len(ends[kind]) if end >= 0 else -1
 
     def _next(self) -> bool:
-        """Go on to the next statement, past commands of a client; return whether there is one."""
+        """Continue to the next statement, past commands of a client; return whether there is one."""
         text = self._text
         while self._at < len(text):
             mark = next(self._at_once(), None)

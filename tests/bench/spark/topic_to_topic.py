@@ -4,7 +4,7 @@
 
 HEAD: a file with what begins each message: Confluent's framing, or the schema's text. The schemas are Avro's, in files.
 Prints a line of JSON when it has started. Each line of its input has the first offsets and the ends of a batch; it is
-answered by a line when the batch is sent. Keys go on as they are.
+answered by a line when the batch is sent. Keys continue as they are.
 """
 
 from __future__ import annotations

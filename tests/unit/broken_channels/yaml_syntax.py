@@ -46,9 +46,9 @@ CASES = [
         (": {hvr_op}", ': "{hvr_op}"'),
     ),
     broken(
-        "a template without quotes that goes on",
+        "a template without quotes that continues",
         ('"shop.{hvr_tbl_name}"', "{hvr_tbl_name}.shop"),
-        "10: broken YAML: a value that begins with { and goes on after its bracket is written in quotes (expected <block end>, but found '<scalar>')",
+        "10: broken YAML: a value that begins with { and continues after its bracket is written in quotes (expected <block end>, but found '<scalar>')",
         ("{hvr_tbl_name}.shop", '"{hvr_tbl_name}.shop"'),
     ),
     broken(
