@@ -1,7 +1,7 @@
-"""The rows of tables at places of the log, as the messages that a refresh would send: by the plan, in this process.
+"""The rows of tables at positions of the log, as the messages that a refresh would send: by the plan, in this process.
 
-A large table is read in ranges of its key, each at a place of its own, so that no transaction is open for long. One
-without a usable key is read at one place.
+A large table is read in ranges of its key, each at a position of its own, so that no transaction is open for long. One
+without a usable key is read at one position.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from integrator.sources.contract import SliceReader
 from integrator.sources.files.reader import slice_of
 from integrator.sources.slices import rows_of
 
-_PLACE_S, _MOST_S, _TIMES_THE_PLACE = 5.0, 50.0, 20
-"""For so long rows are read at one place, at least and at most; and so many times as long as it took to have it."""
+_POSITION_S, _MOST_S, _TIMES_THE_POSITION = 5.0, 50.0, 20
+"""For so long rows are read at one position, at least and at most; and so many times as long as it took to have it."""
 _WAIT_S = 120.0
-"""For so long a place is waited for, while transactions are open, or it is before what is captured."""
+"""For so long a position is waited for, while transactions are open, or it is before what is captured."""
 _SEGMENT_BYTES = 8 * 1024 * 1024
 _MICROS_TO_2000 = 946_684_800_000_000
 
@@ -59,7 +59,7 @@ class AsMessages:
         self._micros = int(time.time() * 1e6) - _MICROS_TO_2000
 
     def of(self, table: Captured, rows: bytes, lsn: int, topic: str) -> Taken:
-        """Return the messages of whole rows that were read at a place. Raises IntegratorError."""
+        """Return the messages of whole rows that were read at a position. Raises IntegratorError."""
         segment = Segment(Standing())
         segment.know(table.relation.message())
         segment.add(begin(lsn - 1, self._micros, 1))
@@ -91,7 +91,7 @@ class AsMessages:
 
 @dataclass(frozen=True)
 class Reached:
-    """A place at which rows are read. number: of the place; ends: where topics ended before it was taken."""
+    """A position at which rows are read. number: of the position; ends: where topics ended before it was taken."""
 
     point: Point
     number: int
@@ -99,15 +99,15 @@ class Reached:
 
 
 class _OverError(Exception):
-    """The time at a place is over."""
+    """The time at a position is over."""
 
 
 @dataclass
-class Places:
-    """Takes places of the log. begun: returns the place before which all is that is captured.
+class Positions:
+    """Takes positions of the log. begun: returns the position before which all is that is captured.
 
-    note: is called before a place is taken, with its number: it notes the ends of topics. All that is captured
-    afterwards, and so all that topics have before these ends, must be before the place.
+    note: is called before a position is taken, with its number: it notes the ends of topics. All that is captured
+    afterwards, and so all that topics have before these ends, must be before the position.
     """
 
     points: Points
@@ -116,7 +116,7 @@ class Places:
     count: int = 0
 
     def next(self) -> Reached:
-        """Return a place. Raises EnvironmentFault, SourceAway."""
+        """Return a position. Raises EnvironmentFault, SourceAway."""
         began = time.monotonic()
         deadline, number = began + _WAIT_S, self.count
         self.count += 1
@@ -128,8 +128,8 @@ class Places:
             except NotYet as reason:
                 if time.monotonic() > deadline:
                     raise EnvironmentFault(
-                        f"no place of the log can be had at which tables are read: {reason}; compare again when these "
-                        "transactions have ended"
+                        f"no position of the log can be had at which tables are read: {reason}; compare again when "
+                        "these transactions have ended"
                     ) from None
                 time.sleep(min(reason.again_s, 1.0))
                 continue
@@ -141,7 +141,7 @@ class Places:
 
 
 Take = Callable[[str, int, "list[bytes]", Taken], None]
-"""Takes rows: the table's name in the channel, the number of the place, texts of keys, and messages.
+"""Takes rows: the table's name in the channel, the number of the position, texts of keys, and messages.
 
 The texts are none where the table has no key by which rows can be found again.
 """
@@ -160,10 +160,10 @@ class Wanted:
 class TableRows:
     """Reads tables, one after another, whole ones: in ranges. per_second: how many rows, at most; 0: any.
 
-    last: the last place at which rows were read.
+    last: the last position at which rows were read.
     """
 
-    places: Places
+    positions: Positions
     messages: AsMessages
     per_second: int = 0
     last: int = 0
@@ -173,7 +173,7 @@ class TableRows:
         """Read tables; return the names of those that are not there. Raises IntegratorError."""
         left, gone, last = list(tables), set[str](), None
         while left:
-            reached = self.places.next()
+            reached = self.positions.next()
             point, until = reached.point, time.monotonic() + self._seconds(reached)
             self.last = max(self.last, point.lsn)
             try:
@@ -203,7 +203,7 @@ class TableRows:
         return keys_of(table, reading, text), taken
 
     def _seconds(self, reached: Reached) -> float:
-        return max(_PLACE_S, min(_TIMES_THE_PLACE * reached.seconds, _MOST_S))
+        return max(_POSITION_S, min(_TIMES_THE_POSITION * reached.seconds, _MOST_S))
 
     def _range(
         self, reached: Reached, table: Captured, reading: Reading, of: tuple[Wanted, float, Take]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from integrator import registration
 from integrator.compare import rounds
-from integrator.compare.at_table import AsMessages, Places, TableRows, Taken, Wanted
+from integrator.compare.at_table import AsMessages, Positions, TableRows, Taken, Wanted
 from integrator.compare.at_topic import NotComparable, Offsets, Topics
 from integrator.compare.messages import Documents
 from integrator.compare.repair import Repair, repairs
@@ -97,7 +97,7 @@ class Comparison:
                 self.noted[number:] = [topics.ends(counts)]
 
             rows = TableRows(
-                Places(self.points, self.source.begun, note),
+                Positions(self.points, self.source.begun, note),
                 AsMessages(self.plan, directory),
                 self.options.per_second or self.source.location.snapshot_rows_per_second or 0,
             )
@@ -178,12 +178,12 @@ class Comparison:
             yield found
 
     def _settle(self, topics: Topics, rows: TableRows, counts: dict[str, int], ends: Offsets) -> None:
-        """Look at what differs again, at later places, until it is settled, or changes too often."""
+        """Look at what differs again, at later positions, until it is settled, or changes too often."""
         for _ in range(_ROUNDS):
             open_ = list(rounds.left(self.found))
             if not open_:
                 return
-            reached = rows.places.next()
+            reached = rows.positions.next()
             try:
                 there = {one.name: one for one in reached.point.tables({self.names[one.result.table] for one in open_})}
                 self.there |= there

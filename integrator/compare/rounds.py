@@ -1,4 +1,4 @@
-"""Keys that differ, looked at again at later places of the log, until what they are is settled."""
+"""Keys that differ, looked at again at later positions of the log, until what they are is settled."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Found:
 
 
 def first_look(found: Found, noted: Sequence[Offsets]) -> None:
-    """Merge both sides of a table; what differs becomes candidates. noted: where topics ended before each place."""
+    """Merge both sides of a table; what differs becomes candidates. noted: where topics ended before each position."""
     sides, result, topic = found.sides, found.result, found.sides.table.topic
 
     def is_before(number: int, part: int, at: int) -> bool:
@@ -105,10 +105,10 @@ def _count(result: TableResult, kind: Kind) -> None:
 
 @dataclass
 class Round:
-    """One look at candidates: at a place, and then at what topics have.
+    """One look at candidates: at a position, and then at what topics have.
 
-    ends, until: where topics were read to, and where they end now that they have all changes before the place. before:
-    where they ended before it was taken.
+    ends, until: where topics were read to, and where they end now that they have all changes before the position.
+    before: where they ended before it was taken.
     """
 
     topics: Topics

@@ -17,7 +17,7 @@ _NEAR = 1000
 
 
 class Sides:
-    """One table. first: the number of the place at which its first rows were read."""
+    """One table. first: the number of the position at which its first rows were read."""
 
     def __init__(self, table: Compared, documents: Documents, directory: Path) -> None:
         """directory: where files are, which is made."""
@@ -28,7 +28,7 @@ class Sides:
         self._keys = self._keys_path.open("wb")
 
     def take(self, number: int, keys: Sequence[bytes], taken: Taken) -> None:
-        """Take rows of the table that were read at a place. Raises NotComparable."""
+        """Take rows of the table that were read at a position. Raises NotComparable."""
         self.first = number if self.first < 0 else self.first
         self.rejected += taken.rejected
         known = keys if len(keys) == len(taken.keys) else ()

@@ -1,4 +1,4 @@
-"""Up to which place of a database's log topics have all changes: what is captured, and what of that is synced."""
+"""Up to which position of a database's log topics have all changes: what is captured, and what of that is synced."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _SILENT_S = 120.0
 
 @dataclass
 class Standing:
-    """Asks the state of a channel, and its source. shown: returns a place as the database writes it."""
+    """Asks the state of a channel, and its source. shown: returns a position as the database writes it."""
 
     channel: str
     source: CapturedSource
     state: State
     shown: Callable[[int], str]
 
-    def wait_for(self, place: int) -> None:
-        """Wait until topics have all changes before a place. Raises EnvironmentFault where they will not."""
+    def wait_for(self, position: int) -> None:
+        """Wait until topics have all changes before a position. Raises EnvironmentFault where they will not."""
         last, since, target = (-1, -1), time.monotonic(), -1
         while True:
             runs = self.state.holder() is not None
             captured = self.source.captured()
-            has_all = captured >= place or (not runs and self.source.has_all(place))
+            has_all = captured >= position or (not runs and self.source.has_all(position))
             if has_all and target < 0:
                 target = self._last_segment()
             if has_all and self._synced_segment() >= target:
@@ -45,7 +45,7 @@ class Standing:
             if not runs:
                 what = "are captured, and not sent" if has_all else f"are in the log after {self.shown(captured)}"
                 raise EnvironmentFault(
-                    f"channel {self.channel} does not run, and changes {what}, up to {self.shown(place)}, where its "
+                    f"channel {self.channel} does not run, and changes {what}, up to {self.shown(position)}, where its "
                     f"tables were read: start it, or have it send existing changes: {command()} --channel FILE --once"
                 )
             now = (captured, self.state.last_slice())
@@ -54,7 +54,7 @@ class Standing:
             if time.monotonic() - since > _SILENT_S:
                 raise EnvironmentFault(
                     f"channel {self.channel} has neither captured nor sent anything for {_SILENT_S:.0f} s, and topics "
-                    f"have changes up to {self.shown(captured)}; its tables were read at {self.shown(place)}: see "
+                    f"have changes up to {self.shown(captured)}; its tables were read at {self.shown(position)}: see "
                     f"{command()} state --channel FILE --connect"
                 )
             time.sleep(_POLL_S)

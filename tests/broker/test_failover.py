@@ -176,7 +176,7 @@ def test_a_table_whose_rows_are_being_read_goes_on_at_a_replica(servers, spooled
     primary.sql("create table t (k int primary key, v text)", "shop")
     primary.sql(f"insert into t select seq, repeat('x', 20000) from {primary.numbers(1, 400)}", "shop")
     monkeypatch.setattr(snapshot, "_FRAME_BYTES", 200)
-    for name in ("PLACE_S", "_SHORT_S", "_TIMES_THE_PLACE"):
+    for name in ("POSITION_S", "_SHORT_S", "_TIMES_THE_POSITION"):
         monkeypatch.setattr(pace, name, 0)
     real, left = snapshot.SnapshotPoints.later, [3]
 

@@ -126,7 +126,7 @@ def catch_up(database, **more):
 
 def few(patch, size=50_000):
     """Have few rows be read at a position: as many as have so many bytes."""
-    for name in ("PLACE_S", "_SHORT_S", "_TIMES_THE_PLACE"):
+    for name in ("POSITION_S", "_SHORT_S", "_TIMES_THE_POSITION"):
         patch.setattr(pace, name, 0)
     for module in (of_postgres, of_binlog):
         patch.setattr(module, "_FRAME_BYTES", size)

@@ -493,7 +493,7 @@ def lacks(found: _Spooled, database: Database, mark: Mark) -> Iterator[str]:
     names = {one.relation.oid: one.name for one in database.tables}
     last = dict[tuple[int, int], tuple[int, bool]]()
     for one in database.log:
-        for oid, message in one.changes if one.lsn < mark.place else ():
+        for oid, message in one.changes if one.lsn < mark.lsn else ():
             for change in _changes(message) if oid else ():
                 assert change is not None
                 last[oid, change[1]] = int(change[2][1:].rstrip("-")), change[3]

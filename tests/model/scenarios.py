@@ -78,7 +78,7 @@ class CaptureScenario:
         sealed_s = float(choices.below(2))  # each row by itself, or all of a position
         place_s = 5.0 * choices.below(2)  # one row at each position, or as many as until changes wait
         with (
-            mock.patch.multiple(pace, PLACE_S=place_s, _SHORT_S=0.0),
+            mock.patch.multiple(pace, POSITION_S=place_s, _SHORT_S=0.0),
             mock.patch.object(capture_stream, "_ROWS_S", sealed_s),
         ):
             return _CaptureSchedule(choices, self).run()

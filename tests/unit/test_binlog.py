@@ -126,11 +126,11 @@ def test_the_first_word_of_a_statement(text, word):
 
 
 def test_places_ascend_over_files_and_are_none_of_a_snapshot():
-    places = [events.place_of(file, at) for file, at in (("b.000001", 4), ("b.000001", 1 << 32), ("b.000002", 4))]
+    places = [events.position_of(file, at) for file, at in (("b.000001", 4), ("b.000001", 1 << 32), ("b.000002", 4))]
     assert places == sorted(set(places))
     assert all(place & 7 == 0 for place in places)
     assert events.file_and_offset(places[1]) == (1, 1 << 32)
-    assert events.place_text(places[2]) == "000002:4"
+    assert events.position_text(places[2]) == "000002:4"
 
 
 ADDRESSES = [

@@ -120,9 +120,9 @@ def test_i12_a_mark_holds_when_no_segment_up_to_it_waits():
     for one in (mark(1, 16), mark(2, 32), mark(2, 40), mark(4, 64)):
         marks.add(one)
     assert marks.before(1) is None
-    assert marks.before(3).place == 40
-    assert marks.before(4).place == 40
-    assert marks.before(5).place == 64
+    assert marks.before(3).lsn == 40
+    assert marks.before(4).lsn == 40
+    assert marks.before(5).lsn == 64
 
 
 def test_rows_that_were_read_at_a_place_are_below_it_and_those_that_are_read_there_later_are_not():

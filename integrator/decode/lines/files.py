@@ -112,9 +112,7 @@ def raw_lines(path: str, numbers: Ints) -> Iterator[bytes]:
         while line is not None:
             block = stream.read(BLOCK_BYTES)
             rest += block
-            if (
-                block and b"\n" not in block
-            ):  # of a long line: what was read is not inspected, nor copied, again
+            if block and b"\n" not in block:  # of a long line: what was read is not inspected, nor copied, again
                 continue
             data = bytes(rest)
             ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)

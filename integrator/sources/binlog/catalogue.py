@@ -256,7 +256,9 @@ def _no_changes(kind: str, engine: str | None) -> str | None:
     if engine is None:
         return "cannot be opened by the server, which says why: show table status"
     if engine != _ENGINE:
-        return f"is of the engine {engine}, whose rows cannot be read as of a place of the log: have it be of {_ENGINE}"
+        return (
+            f"is of the engine {engine}, whose rows cannot be read as of a position of the log: have it be of {_ENGINE}"
+        )
     return None
 
 

@@ -1,4 +1,4 @@
-"""The log as a server sends it: from a place on, and the transactions that begin there."""
+"""The log as a server sends it: from a position on, and the transactions that begin there."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def begun(session: Session, file: str, offset: int, number: int) -> tuple[Packet
 
 
 def transactions(session: Session, number: int, file: str, until: int) -> Iterator[Gtid | None]:
-    """Yield the transactions from the beginning of a file up to a place that there is; None: one has no GTID.
+    """Yield the transactions from the beginning of a file up to a position that there is; None: one has no GTID.
 
     session: nothing else can be asked by it then. Raises as `begun`.
     """
@@ -62,11 +62,11 @@ def transactions(session: Session, number: int, file: str, until: int) -> Iterat
             if kind == events.ROTATE:
                 file = events.event_of(packet, checksums=checksums).body[8:].decode()
                 continue
-            if end and events.place_of(file, end - size) >= until:
+            if end and events.position_of(file, end - size) >= until:
                 return
             if kind == events.FORMAT:
                 checksums = events.event_of(packet, checksums=checksums).body[-1] == 1
             elif kind in events.GTIDS:
                 yield events.begun_by(events.event_of(packet, checksums=checksums)).gtid
-            if end and events.place_of(file, end) >= until:
+            if end and events.position_of(file, end) >= until:
                 return

@@ -1,10 +1,10 @@
-"""Events of MySQL's and MariaDB's log, and places in it.
+"""Events of MySQL's and MariaDB's log, and positions in it.
 
 https://mariadb.com/kb/en/2-binlog-event-header/,
 https://dev.mysql.com/doc/dev/mysql-server/latest/namespacemysql_1_1binlog_1_1event.html.
-A place is a file's number, and how many bytes are before it there, as one number that ascends; its lowest bits are 0,
-so that the place before a snapshot's is none of a transaction. Where another server has taken the place of the one that
-was captured, its files are numbered onward: places ascend.
+A position is a file's number, and how many bytes are before it there, as one number that ascends; its lowest bits are
+0, so that the position before a snapshot's is none of a transaction. Where another server has taken the place of the
+captured one, its files are numbered onward: positions ascend.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ FIRST_EVENT = 4
 """Where the first event of a file begins."""
 
 
-def place_of(file: str, at: int, onward: int = 0) -> int:
-    """Return a place in the log as a number. Raises EnvironmentFault for a file without one.
+def position_of(file: str, at: int, onward: int = 0) -> int:
+    """Return a position in the log as a number. Raises EnvironmentFault for a file without one.
 
     onward: how much higher files are numbered here than at the server.
     """
@@ -68,31 +68,33 @@ def place_of(file: str, at: int, onward: int = 0) -> int:
     if not number.isdecimal():
         raise EnvironmentFault(f"the log's file {file} has no number at its end")
     if at >> _FILE_SHIFT - _AT_SHIFT:
-        raise EnvironmentFault(f"the log's file {file} is larger than 8 GiB, and places beyond that are not followed")
+        raise EnvironmentFault(
+            f"the log's file {file} is larger than 8 GiB, and positions beyond that are not followed"
+        )
     return int(number) + onward << _FILE_SHIFT | at << _AT_SHIFT
 
 
-def place_at(text: str, base: str) -> int:
-    """Return a place that is given as FILE:OFFSET. base: of the log's files. Raises EnvironmentFault for another's."""
+def position_at(text: str, base: str) -> int:
+    """Return a position given as FILE:OFFSET. base: of the log's files. Raises EnvironmentFault for another's."""
     file, _, at = text.rpartition(":")
     if file.rpartition(".")[0] != base:
         raise EnvironmentFault(f"start_position: the log has no file {file}: its files are called {base}.NUMBER")
-    return place_of(file, int(at))
+    return position_of(file, int(at))
 
 
-def place_in_no_log(number: int) -> int:
-    """Return a place that is before all of a log; those of larger numbers, up to 2 ** 33, are after it."""
+def position_in_no_log(number: int) -> int:
+    """Return a position that is before all of a log; those of larger numbers, up to 2 ** 33, are after it."""
     return number << _AT_SHIFT
 
 
-def file_and_offset(place: int) -> tuple[int, int]:
-    """Return the number of a place's file, and the bytes before it there."""
-    return place >> _FILE_SHIFT, (place & ((1 << _FILE_SHIFT) - 1)) >> _AT_SHIFT
+def file_and_offset(position: int) -> tuple[int, int]:
+    """Return the number of a position's file, and the bytes before it there."""
+    return position >> _FILE_SHIFT, (position & ((1 << _FILE_SHIFT) - 1)) >> _AT_SHIFT
 
 
-def place_text(place: int, onward: int = 0) -> str:
-    """Return a place as people read it: the number of the file, and the offset."""
-    number, at = file_and_offset(place)
+def position_text(position: int, onward: int = 0) -> str:
+    """Return a position as people read it: the number of the file, and the offset."""
+    number, at = file_and_offset(position)
     return f"{number - onward:06d}:{at}"
 
 

@@ -32,7 +32,7 @@ _PURGED = (
 
 
 def executed_at(session: Session, number: int, file: str, offset: int) -> Gtids | None:
-    """Return what a log has before a place; None where that cannot be had, or is not all. number: as of `dump`.
+    """Return what a log has before a position; None where that cannot be had, or is not all. number: as of `dump`.
 
     Raises SourceAway.
     """
@@ -41,7 +41,7 @@ def executed_at(session: Session, number: int, file: str, offset: int) -> Gtids 
         if offset <= events.FIRST_EVENT:
             return found
         with dump.reading(session) as own:
-            for one in dump.transactions(own, number, file, events.place_of(file, offset)):
+            for one in dump.transactions(own, number, file, events.position_of(file, offset)):
                 if one is None:
                     return None
                 found.add(one)
@@ -49,15 +49,15 @@ def executed_at(session: Session, number: int, file: str, offset: int) -> Gtids 
     return None
 
 
-def check_log(session: Session, record: Record, history: History, place: int) -> None:
+def check_log(session: Session, record: Record, history: History, position: int) -> None:
     """Raise EnvironmentFault where the log of the captured server lacks what was captured, or what follows it."""
     if record.creating or history.known is None:
         return
-    if events.place_of(*settings.end_of_log(session), record.files) < place:
+    if events.position_of(*settings.end_of_log(session), record.files) < position:
         lacking = _executed(session).lacking(history.known)
         raise EnvironmentFault(
-            f"{session.server.shown}: the log ends before {events.place_text(place, record.files)}, up to which it was "
-            f"captured: the log was reset, or the server was put back to an earlier state. It lacks "
+            f"{session.server.shown}: the log ends before {events.position_text(position, record.files)}, up to "
+            f"which it was captured: the log was reset, or the server was put back to an earlier state. It lacks "
             f"{lacking or 'nothing by its GTIDs'}; {ANEW}"
         )
     purged = ""
@@ -79,7 +79,7 @@ class Successor:
         self._history = history
 
     def take(self, record: Record, base: str, highest: int) -> None:
-        """Have a record continue there. base: of its files. highest: the highest place that anything has.
+        """Have a record continue there. base: of its files. highest: the highest position that anything has.
 
         Raises SourceAway, and EnvironmentFault where it lacks transactions.
         """
@@ -89,13 +89,13 @@ class Successor:
             raise EnvironmentFault(f"{self._shown}: {_PURGED.format(purged, ANEW)}")
         file, end = self._first_file(files), settings.end_of_log(self._session)
         if self._captured.is_mariadb:
-            self._check_history(file, events.place_of(*end))
+            self._check_history(file, events.position_of(*end))
         number = int(file.rpartition(".")[2])
         record.files = max(events.file_and_offset(highest)[0] + 1 - number, 0)
         record.system, record.database = settings.identity(self._session), base
-        record.confirmed, record.log = events.place_of(file, events.FIRST_EVENT, record.files), ""
+        record.confirmed, record.log = events.position_of(file, events.FIRST_EVENT, record.files), ""
         record.gtids = record.inherited = self._history.text
-        record.inherited_until = events.place_of(*end, record.files)
+        record.inherited_until = events.position_of(*end, record.files)
         self._history.inherit(record)
 
     def _check_executed(self, record: Record) -> None:

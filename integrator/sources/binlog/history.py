@@ -41,12 +41,12 @@ class History:
         self._inherited = Gtids(record.inherited, is_mariadb=self.is_mariadb)
         self._until = record.inherited_until
 
-    def is_inherited(self, gtid: Gtid | None, place: int) -> bool:
-        """Return whether a transaction that begins at a place was captured from another server.
+    def is_inherited(self, gtid: Gtid | None, position: int) -> bool:
+        """Return whether a transaction that begins at a position was captured from another server.
 
         Raises ValueError for one without a GTID, of which nobody knows that.
         """
-        if place >= self._until:
+        if position >= self._until:
             return False
         if gtid is None:
             raise ValueError

@@ -1,4 +1,4 @@
-"""What the events of a log mean: what of them goes into the spool, and the place after each."""
+"""What the events of a log mean: what of them goes into the spool, and the position after each."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Spooling(Protocol):
 
 
 class Log:
-    """A log from a place on.
+    """A log from a position on.
 
-    place: up to where it was read. file: that it is in. log_of: that file, and when it was begun; empty where it is not
+    position: up to where it was read. file: that it is in. log_of: that file, and when it was begun; empty: it is not
     known. checksums: whether events have them. is_same: whether it was found to be the log that was captured before.
     is_between: whether no transaction is open. history: which transactions were captured.
     """
@@ -62,7 +62,7 @@ class Log:
         self, shown: str, spooling: Spooling, intake: Intake, rows: FirstRows, tables: Tables, history: History
     ) -> None:
         """Take where events go. shown: what the server is called. rows: those that are read before their changes."""
-        self.place, self.file, self.log_of = 0, "", ""
+        self.position, self.file, self.log_of = 0, "", ""
         self.checksums = self.is_same = False
         self.is_between = True
         self._shown, self._spooling, self._intake, self._rows, self._tables = shown, spooling, intake, rows, tables
@@ -84,21 +84,21 @@ class Log:
 
     @property
     def at(self) -> str:
-        """The place, as people read it."""
-        return events.place_text(self.place, self._rows.record.files)
+        """The position, as people read it."""
+        return events.position_text(self.position, self._rows.record.files)
 
     @property
     def whole(self) -> int:
         """Up to where transactions are whole that were read."""
-        return self.place if self.is_between else self._begun
+        return self.position if self.is_between else self._begun
 
     @property
     def least(self) -> int:
         """Up to where it was read: a snapshot is not to be before it."""
-        return self.place if self.is_between else self._begun + 1
+        return self.position if self.is_between else self._begun + 1
 
     def take(self, event: Event) -> None:
-        """Take an event into the spool, and note the place after it."""
+        """Take an event into the spool, and note the position after it."""
         kind = event.kind
         if handle := self._handlers.get(kind):
             if not self._skips or kind in _OF_SKIPPED:
@@ -106,14 +106,14 @@ class Log:
         elif kind == events.ROTATE:
             self.file = event.body[8:].decode()
             offset = int.from_bytes(event.body[:8], "little")
-            self.place = events.place_of(self.file, offset, self._rows.record.files)
+            self.position = events.position_of(self.file, offset, self._rows.record.files)
             return
         elif kind not in events.IGNORED and kind != events.HEARTBEAT and not event.flags & events.IGNORABLE:
             raise self._fault(event, f"it is of kind {kind}, which is not read")
         if kind == events.HEARTBEAT:
-            self.place = max(self.place, events.place_of(self.file, event.end, self._rows.record.files))
+            self.position = max(self.position, events.position_of(self.file, event.end, self._rows.record.files))
         elif not event.is_artificial:
-            self.place = self._after(event)
+            self.position = self._after(event)
             is_query = kind in (events.QUERY, events.QUERY_COMPRESSED)
             is_end = kind in (events.XID, events.XA_PREPARE) or (self._skips and kind == events.PAYLOAD)
             if is_end or (is_query and self._ends):
@@ -139,10 +139,10 @@ class Log:
         self._commit(event)
 
     def _after(self, event: Event) -> int:
-        """Return the place after an event. Events have 32 bits of it, and files may be larger."""
-        number, offset = events.file_and_offset(self.place)
+        """Return the position after an event. Events have 32 bits of it, and files may be larger."""
+        number, offset = events.file_and_offset(self.position)
         whole = offset >> 32 << 32 | event.end
-        return events.place_of(f".{number}", whole if whole >= offset else whole + (1 << 32))
+        return events.position_of(f".{number}", whole if whole >= offset else whole + (1 << 32))
 
     def _fault(self, event: Event, text: str) -> EnvironmentFault:
         return EnvironmentFault(f"{self._shown}: the event before {self.file}:{event.end}: {text}; {ANEW}")
@@ -162,7 +162,7 @@ class Log:
         """Begin a transaction; rows of tables that it comes after are read before."""
         begun = events.begun_by(event)
         try:
-            self._skips = self.history.is_inherited(begun.gtid, self.place)
+            self._skips = self.history.is_inherited(begun.gtid, self.position)
         except ValueError:
             raise self._fault(
                 event,
@@ -172,10 +172,10 @@ class Log:
         self._begin(begun)
 
     def _begin(self, begun: events.Begun) -> None:
-        if (due := self._rows.place) is not None and self.place >= due:
+        if (due := self._rows.position) is not None and self.position >= due:
             self._spooling.copy()
         self._standalone = begun.is_standalone
-        self._begun, self.is_between = self.place, False
+        self._begun, self.is_between = self.position, False
         self._tables.begin()
         self._committed = begun.micros - _MICROS_TO_2000
         if begun.gtid is not None and begun.gtid.is_same(self.history.open) and self._intake.is_open:

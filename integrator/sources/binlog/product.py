@@ -25,7 +25,7 @@ class Product:
     """A server's product. version: the server's; least: the oldest whose log has names of columns.
 
     settings: of a session. status: asks where the log ends. before_dump: comes before the log is asked for. monitor:
-    the right to ask where it ends. knows_snapshots: whether it reports the place of a snapshot in its log; else
+    the right to ask where it ends. knows_snapshots: whether it reports the position of a snapshot in its log; else
     nothing may be committed for that moment. images: the values of binlog_row_image with which rows are whole.
     """
 

@@ -1,8 +1,8 @@
-"""The rows that tables have at one place of the log: read in a transaction that sees just these.
+"""The rows that tables have at one position of the log: read in a transaction that sees just these.
 
-MariaDB knows the place of a consistent snapshot, so that nothing is locked for it
+MariaDB knows the position of a consistent snapshot, so that nothing is locked for it
 (https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot/). MySQL does not: nothing may be
-committed while a snapshot begins and the place is asked for.
+committed while a snapshot begins and the position is asked for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from integrator.channel.databases import BinlogLocation
 from integrator.engine.binlog import copied_rows
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.binlog.catalogue import Captured, found
-from integrator.sources.binlog.events import place_in_no_log, place_of, place_text
+from integrator.sources.binlog.events import position_in_no_log, position_of, position_text
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import MissingColumn, Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log, identity
@@ -33,13 +33,13 @@ times as long."""
 
 
 class Point:
-    """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
+    """A position in the log, and a session that sees the rows of that time: what is committed before it, no more."""
 
     def __init__(self, lsn: int, session: Session, location: BinlogLocation, numbers: Mapping[str, int]) -> None:
         self.lsn, self._session, self._location, self._numbers = lsn, session, location, numbers
 
     def tables(self, names: set[str]) -> list[Captured]:
-        """Return the tables of these names. One that is altered after the place cannot be read (error 1412)."""
+        """Return the tables of these names. One that is altered after the position cannot be read (error 1412)."""
         return [one for one in found(self._session, self._location, self._numbers).tables if one.name in names]
 
     def estimate(self, table: Captured) -> int:
@@ -135,7 +135,7 @@ def _copied(table: Captured, rows: list[bytes]) -> bytes:
 
 
 class SnapshotPoints:
-    """Places in the log at which snapshots begin.
+    """Positions in the log at which snapshots begin.
 
     until_named: transactions are open that began before the log has the names of columns. waits: whether the log may
     wait for transactions, where tables come later.
@@ -147,7 +147,7 @@ class SnapshotPoints:
         self.until_named = self.waits = False
 
     def first(self) -> Point:
-        """Return a place. Raises SourceAway, EnvironmentFault."""
+        """Return a position. Raises SourceAway, EnvironmentFault."""
         if self.until_named:
             self._wait()
         return self._awaited()
@@ -167,7 +167,7 @@ class SnapshotPoints:
                 time.sleep(_LOOK_S)
 
     def later(self) -> Point:
-        """Return a place. Raises as `first`, and NotYet."""
+        """Return a position. Raises as `first`, and NotYet."""
         return self._awaited() if self.waits else self._point()
 
     def _point(self) -> Point:
@@ -177,14 +177,14 @@ class SnapshotPoints:
             self._check_prepared(session)
             session.run("set session transaction isolation level repeatable read")
             known = session.product.knows_snapshots
-            place = place_of(*(_begun(session) if known else self._begun_locked(session)), self._record.files)
-            return Point(place, session, self._location, self._record.numbers)
+            position = position_of(*(_begun(session) if known else self._begun_locked(session)), self._record.files)
+            return Point(position, session, self._location, self._record.numbers)
         except BaseException:
             session.close()
             raise
 
     def _check_prepared(self, session: Session) -> None:
-        """Raise NotYet while XA transactions are prepared: their changes are before the place, and in no snapshot."""
+        """Raise NotYet while XA transactions are prepared: their changes are before it, and in no snapshot."""
         try:
             prepared = session.rows("xa recover")
         except EnvironmentFault as refused:
@@ -202,7 +202,7 @@ class SnapshotPoints:
             raise SourceAway(f"{self._server.shown}: the address leads to another server now")
 
     def _begun_locked(self, session: Session) -> tuple[str, int]:
-        """Begin a snapshot while nothing is committed; return its place."""
+        """Begin a snapshot while nothing is committed; return its position."""
         with self._server.session() as locking:
             self._check_server(locking)
             locking.run(f"set session lock_wait_timeout = {_LOCK_S}")
@@ -211,9 +211,9 @@ class SnapshotPoints:
             except (EnvironmentFault, SourceAway) as error:
                 _lock_all(locking, error)
             session.run(_BEGIN)
-            place = end_of_log(locking)
+            position = end_of_log(locking)
             locking.run("unlock tables")
-        return place
+        return position
 
     def _lock_tables(self, locking: Session) -> None:
         """Wait for transactions that have changed our tables, and let no other change them."""
@@ -221,14 +221,14 @@ class SnapshotPoints:
             locking.run(f"lock tables {', '.join(f'{one.quoted} read' for one in tables)}")
 
     def shown(self, lsn: int) -> str:
-        """Return a place as people read it."""
-        return place_text(lsn)
+        """Return a position as people read it."""
+        return position_text(lsn)
 
 
 class ReadPoints:
-    """Places at which tables are read, and which no changes follow: nothing is locked, and there may be no log.
+    """Positions at which tables are read, and which no changes follow: nothing is locked, and there may be no log.
 
-    after: returns a place after those before, where one is not.
+    after: returns a position after those before, where one is not.
     """
 
     def __init__(
@@ -237,11 +237,11 @@ class ReadPoints:
         self._server, self._location, self._numbers, self._after = server, location, numbers, after
 
     def first(self) -> Point:
-        """Return a place. Raises SourceAway, EnvironmentFault."""
+        """Return a position. Raises SourceAway, EnvironmentFault."""
         return self.later()
 
     def later(self) -> Point:
-        """Return a place before all of a log: the second that it is. Raises as `first`."""
+        """Return a position before all of a log: the second that it is. Raises as `first`."""
         session = self._server.session()
         try:
             session.run("set session transaction isolation level repeatable read")
@@ -249,10 +249,10 @@ class ReadPoints:
         except BaseException:
             session.close()
             raise
-        return Point(self._after(place_in_no_log(int(time.time()))), session, self._location, self._numbers)
+        return Point(self._after(position_in_no_log(int(time.time()))), session, self._location, self._numbers)
 
     def shown(self, lsn: int) -> str:
-        """Return a place as people read it."""
+        """Return a position as people read it."""
         return str(lsn)
 
 
@@ -276,7 +276,7 @@ def _lock_all(locking: Session, before: IntegratorError) -> None:
 
 
 def _begun(session: Session) -> tuple[str, int]:
-    """Begin a snapshot; return its place. Raises EnvironmentFault where the server does not say it."""
+    """Begin a snapshot; return its position. Raises EnvironmentFault where the server does not say it."""
     session.run(_BEGIN)
     at = {str(name).lower(): value for name, value in session.rows("show status like 'binlog_snapshot_%'")}
     if not at.get("binlog_snapshot_file"):

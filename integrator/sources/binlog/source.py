@@ -106,12 +106,12 @@ class BinlogSource(CapturedSource):
             session.rows(f"explain select 1 from {quoted(schema)}.{quoted(name)} where ({where})")  # noqa: S608
 
     def points(self) -> SnapshotPoints:
-        """Return what makes places: sessions of their own."""
+        """Return what makes positions: sessions of their own."""
         record = records.read(self.state / SPOOL) if self.state else None
         return SnapshotPoints(self._server, self.location, record or Record("", "", ""), structlog.get_logger())
 
     def captured(self) -> int:
-        """Return the place that the spool has, or the record beside it."""
+        """Return the position that the spool has, or the record beside it."""
         spool = self.state / SPOOL if self.state else None
         record, standing = (records.read(spool), standing_in(spool)) if spool else (None, None)
         return max(record.confirmed if record else 0, standing.end if standing else 0)
@@ -132,8 +132,8 @@ class BinlogSource(CapturedSource):
 def _log_after(session: Session, record: Record, spool: Path) -> ServerLog:
     """Return the log after what is durable: the bytes of its files from there on."""
     standing, segments = standing_in(spool), sealed_in(spool)
-    place = max(record.confirmed, standing.end if standing else 0)
-    number, offset = events.file_and_offset(place)
+    position = max(record.confirmed, standing.end if standing else 0)
+    number, offset = events.file_and_offset(position)
     number -= record.files
     files = [(int(str(name).rpartition(".")[2]), int(size)) for name, size, *_ in session.rows("show binary logs")]
     after = max(sum(size for file, size in files if file >= number) - offset, 0)
@@ -146,7 +146,7 @@ def _log_after(session: Session, record: Record, spool: Path) -> ServerLog:
     waits_since = segments[-1].stat().st_mtime if segments else time.time()
     return ServerLog(
         status="kept by binlog_expire_logs_seconds",
-        position=events.place_text(place, record.files),
+        position=events.position_text(position, record.files),
         kept_bytes=after,
         behind_bytes=after,
         behind_s=max(time.time() - waits_since, 0.0) if after else 0.0,

@@ -1,6 +1,6 @@
-"""What a server's log has goes into the spool, and is made durable; the next one begins at the place after it (I9).
+"""What a server's log has goes into the spool, and is made durable; the next one begins at the position after it (I9).
 
-https://mariadb.com/kb/en/com_binlog_dump/. The server keeps no place for us: it removes its log by its own rules.
+https://mariadb.com/kb/en/com_binlog_dump/. The server keeps no position for us: it removes its log by its own rules.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Captures:
 
     def into(self, spool: Spool) -> SpoolTarget:
         """Return where what is captured is written."""
-        return SpoolTarget(spool, SENDER, self.location.spool_bytes, events.place_text, self.location.signal_table)
+        return SpoolTarget(spool, SENDER, self.location.spool_bytes, events.position_text, self.location.signal_table)
 
 
 class Stream(SpoolingStream):
@@ -95,7 +95,7 @@ class Stream(SpoolingStream):
             with self._server.session() as session:
                 self._begin(session)
                 if self._until_now:
-                    self._target = events.place_of(*settings.end_of_log(session), self._first_rows.record.files)
+                    self._target = events.position_of(*settings.end_of_log(session), self._first_rows.record.files)
                 with self._server.session() as dumping:
                     self._capture.failure = None
                     self._receive(self._dumped(dumping))
@@ -132,8 +132,8 @@ class Stream(SpoolingStream):
         tables = self._of_tables = Tables(session, self._location, rows, self._intake, self._log)
         self._of_server_log = Log(self._server.shown, self, self._intake, rows, tables, history)
         if known.creating and (start := self._location.start_position):
-            place = events.place_at(start, base)
-            if place > events.place_of(*settings.end_of_log(session)):
+            position = events.position_at(start, base)
+            if position > events.position_of(*settings.end_of_log(session)):
                 raise EnvironmentFault(
                     f"{self._server.shown}: start_position: the log does not reach {start}: it is that of another "
                     "server, or was reset; leave it out, and the rows that tables have are read"
@@ -144,16 +144,16 @@ class Stream(SpoolingStream):
                     "it has: run the other program again until transactions that are open now have ended, stop it, and "
                     "give the position that it has then"
                 )
-            rows.continue_at(place, tables.look())
-            self._server_log.place = place
+            rows.continue_at(position, tables.look())
+            self._server_log.position = position
             self._learn(session)
             return
         if known.creating:
-            self._server_log.place = rows.begin_with(tables.look())
+            self._server_log.position = rows.begin_with(tables.look())
             self._learn(session)
             self.copy()
             return
-        self._server_log.place = max(self._intake.end, known.confirmed)
+        self._server_log.position = max(self._intake.end, known.confirmed)
         self._server_log.log_of = known.log
         self._learn(session)
         if self._intake.is_open:
@@ -163,7 +163,7 @@ class Stream(SpoolingStream):
 
     def _shown(self, position: int) -> str:
         """Return a position as the server that is captured now writes it: its files are numbered onward here."""
-        return events.place_text(position, self._rows.record.files if self._rows else 0)
+        return events.position_text(position, self._rows.record.files if self._rows else 0)
 
     def _continue_at_another(self, session: Session, record: Record, history: History, base: str) -> None:
         """Continue at a server that has taken the place of the captured one. Raises as `failover.Successor`."""
@@ -180,10 +180,10 @@ class Stream(SpoolingStream):
         )
 
     def _learn(self, session: Session) -> None:
-        """Have it be known by GTIDs what is before the place, where the server has them; segments begin with it."""
+        """Have it be known by GTIDs what is before the position, where the server has them; segments begin with it."""
         log, record = self._server_log, self._first_rows.record
         if log.history.known is None and settings.has_gtids(session):
-            number, offset = events.file_and_offset(log.place)
+            number, offset = events.file_and_offset(log.position)
             name = f"{record.database}.{number - record.files:06d}"
             known = failover.executed_at(session, self._number, name, offset)
             if known is None:
@@ -198,11 +198,11 @@ class Stream(SpoolingStream):
     def _dumped(self, session: Session) -> Packets:
         if settings.identity(session) != self._first_rows.record.system:
             raise SourceAway(f"{self._server.shown}: the address leads to another server now")
-        number, offset = events.file_and_offset(self._server_log.place)
+        number, offset = events.file_and_offset(self._server_log.position)
         if offset >> 32:
             raise EnvironmentFault(
                 f"{self._server.shown}: the log cannot be read from {self._server_log.at}: the protocol has "
-                f"no place beyond 4 GiB of a file; {ANEW}"
+                f"no position beyond 4 GiB of a file; {ANEW}"
             )
         record = self._first_rows.record
         self._server_log.file = f"{record.database}.{number - record.files:06d}"
@@ -258,10 +258,10 @@ class Stream(SpoolingStream):
         return self._is_taking or (self._packets is not None and self._packets.has_more)
 
     def _rest(self, now: float) -> None:
-        """Read tables that are due at a place that is reached; note, now and then, that nothing is ours up to here."""
+        """Read tables that are due at a position that is reached; note, now and then, that nothing before is ours."""
         if self._intake.is_held:
             return
-        if (place := self._first_rows.place) is not None and self._server_log.place >= place:
+        if (position := self._first_rows.position) is not None and self._server_log.position >= position:
             self.copy()
         self._note(self._server_log.whole)
         if now - self._rested > _CONFIRM_S:
@@ -269,18 +269,18 @@ class Stream(SpoolingStream):
             self._confirm()
 
     def _confirm(self) -> None:
-        """Record the place up to which all that is ours is durable, and which log it is in."""
+        """Record the position up to which all that is ours is durable, and which log it is in."""
         record, is_held = self._first_rows.record, self._intake.is_held or not self._server_log.is_between
-        is_new = self._server_log.place > record.confirmed or self._server_log.log_of != record.log
-        if self._first_rows.place is None and not is_held and is_new:
-            record.confirmed, record.log = self._server_log.place, self._server_log.log_of
+        is_new = self._server_log.position > record.confirmed or self._server_log.log_of != record.log
+        if self._first_rows.position is None and not is_held and is_new:
+            record.confirmed, record.log = self._server_log.position, self._server_log.log_of
             record.gtids = self._server_log.history.text
             record.write(self._spool.path)
 
     def _is_done(self) -> bool:
         """Return whether all is captured that was committed at the start, of the log that was captured before."""
-        is_whole = not (self._intake.is_open or self._first_rows.is_left) and self._first_rows.place is None
-        return is_whole and self._server_log.place >= self._target and self._server_log.is_same
+        is_whole = not (self._intake.is_open or self._first_rows.is_left) and self._first_rows.position is None
+        return is_whole and self._server_log.position >= self._target and self._server_log.is_same
 
 
 class TableRows(RowsOnly["Captures"]):

@@ -106,7 +106,7 @@ class Tables:
         numbers.update({name: number for number, name in enumerate(names, first)})
 
     def find(self, least: int) -> None:
-        """Have the rows of new tables be due, at a place that is not before `least`; else they are looked for again.
+        """Have the rows of new tables be due, at a position that is not before `least`; else they are looked for again.
 
         A transaction that is in the log may not be in a snapshot yet.
         """
@@ -167,10 +167,10 @@ class Tables:
             return None
         return Rows(own, oid, self._rows.record.types.get(own.name, {}), self.charsets)
 
-    def follow(self, meaning: Meaning, place: int, text: str) -> None:
+    def follow(self, meaning: Meaning, position: int, text: str) -> None:
         """Follow a statement that defines tables. What was read before it is to be durable.
 
-        place: where it begins; one that comes again was followed. Tables of names that stand for others are new ones.
+        position: where it begins; one that comes again was followed. Tables of names that stand for others are new.
         Raises EnvironmentFault where the channel is to stop at what the statement does to rows.
         """
         self._is_stale = True
@@ -179,13 +179,13 @@ class Tables:
         record, others = self._rows.record, self.others(meaning)
         record.types.clear()  # the catalogue of now has those of after the statement
         rewritten = [name for name in meaning.rewritten if self.has(name) and name not in others]
-        if not (others or rewritten) or place <= record.followed:
+        if not (others or rewritten) or position <= record.followed:
             return
         if any(self._rows.is_due(record.numbers[name]) for name in (*others, *rewritten)):
             self._rows.close()
         self._rows.note_rewritten(dict.fromkeys(rewritten, text))
         self._number(others)
-        record.followed = place
+        record.followed = position
         self._rows.write()
 
     def others(self, meaning: Meaning) -> list[str]:

@@ -1,4 +1,4 @@
-"""The rows that tables have before their changes are read: at a place in the log, from which their changes follow."""
+"""The rows that tables have before their changes are read: at a position, from which their changes follow."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class _Begun:
 
 
 class _OverError(Exception):
-    """The time at a place is over."""
+    """The time at a position is over."""
 
 
 class FirstRows:
-    """Which tables' rows are due, and at which place; `record` has those that were read, and is kept with the spool."""
+    """Which tables' rows are due, and at which position; `record` has those that were read, and is in the spool."""
 
     def __init__(
         self, points: Points, record: Record, spool: Path, intake: Intake, log: Any, location: DatabaseLocation
@@ -67,7 +67,7 @@ class FirstRows:
         self.record = record
         self._points, self._spool, self._intake, self._log = points, spool, intake, log
         self._are_wanted, self._on_rewrite = location.snapshot != "never", location.on_rewrite
-        self._by_range = location.snapshot != "only"  # else no changes follow, and all rows are those of one place
+        self._by_range = location.snapshot != "only"  # else no changes follow, and all rows are those of one position
         self._warned = set[tuple[str, str]]()
         (spool / FILE).unlink(missing_ok=True)  # of a process that was killed
         note_durable(spool, record.reading)
@@ -81,17 +81,17 @@ class FirstRows:
         self._left = set[str]()
 
     @property
-    def place(self) -> int | None:
-        """The place in the log at which rows are due; None where none are."""
+    def position(self) -> int | None:
+        """The position in the log at which rows are due; None where none are."""
         return None if self._point is None else self._point.lsn
 
     @property
     def is_left(self) -> bool:
-        """Whether rows are left that are due at another place."""
+        """Whether rows are left that are due at another position."""
         return bool(self._left)
 
     def is_next(self, waiting_bytes: int) -> bool:
-        """Return whether the next place is to be had now, for rows that are left. waiting_bytes: to be sent."""
+        """Return whether the next position is to be had now, for rows that are left. waiting_bytes: to be sent."""
         if not self.is_left or self._point is not None:
             return False
         return self._pace.is_next(waiting_bytes, has_changed=self._intake.lsn != self._read_at)
@@ -105,12 +105,12 @@ class FirstRows:
         self.record.write(self._spool)
 
     def begin_with(self, tables: Sequence[Captured]) -> int:
-        """Return the first place, at which the rows of all tables are due. Raises SourceAway, EnvironmentFault."""
+        """Return the first position, at which the rows of all tables are due. Raises SourceAway, EnvironmentFault."""
         record = self.record
         record.write(self._spool)
         point = self._point = self._points.first()
         if point.lsn <= self._intake.lsn:  # where rows alone were read before, of a server that wrote nothing since
-            raise SourceAway("the place to begin at is not after what was read; it is tried again")
+            raise SourceAway("the position to begin at is not after what was read; it is tried again")
         record.creating, record.confirmed = False, point.lsn
         record.write(self._spool)
         if not self._are_wanted:
@@ -120,18 +120,18 @@ class FirstRows:
         self._log.info("capture begins", position=self._points.shown(point.lsn))
         return point.lsn
 
-    def continue_at(self, place: int, tables: Sequence[Captured]) -> None:
-        """Have changes be read from a place up to which another program has sent them, with the rows of the tables."""
-        self.record.creating, self.record.confirmed = False, place
+    def continue_at(self, position: int, tables: Sequence[Captured]) -> None:
+        """Have changes be read from a position up to which another program sent them, with the rows of the tables."""
+        self.record.creating, self.record.confirmed = False, position
         self.note_read(tables)
-        self._log.info("capture continues what another program has sent", position=self._points.shown(place))
+        self._log.info("capture continues what another program has sent", position=self._points.shown(position))
 
     def look_for(self, tables: Sequence[Captured], least: int = 0, *, is_next: bool = False) -> bool:
-        """Have the rows of tables that came since be due, at a place from which their changes are read, too.
+        """Have the rows of tables that came since be due, at a position from which their changes are read, too.
 
-        Return False where that is to be tried again at once: the place must not be before `least`, up to where the log
-        was read. Where no place can be had without waiting, they are due another time. is_next: rows that are left are
-        read on, too.
+        Return False where that is to be tried again at once: the position must not be before `least`, up to where the
+        log was read. Where no position can be had without waiting, they are due another time. is_next: rows that are
+        left are read on, too.
         """
         self.note_rewritten(self.record.behind)  # at each start, until they are read again
         waiting = self._take_asked(tables)
@@ -284,7 +284,7 @@ class FirstRows:
         return reading, number, refresh.truncate if refresh else was_sent
 
     def copy(self, into: Spooling) -> None:
-        """Write rows that are due, each table as a transaction, for as long as a place is kept; others are left.
+        """Write rows that are due, each table as a transaction, for as long as a position is kept; others are left.
 
         Small tables are in one segment.
         """
@@ -377,7 +377,7 @@ class FirstRows:
             raise
 
     def close(self) -> None:
-        """Leave the place: what is due there is not read any more."""
+        """Leave the position: what is due there is not read any more."""
         if self._point is not None:
             self._point.close()
         self._point, self._due = None, []

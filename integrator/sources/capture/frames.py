@@ -25,11 +25,11 @@ CHANGES = frozenset((INSERT, UPDATE, DELETE, TRUNCATE, MESSAGE, LEFT[0]))
 ROWS = frozenset((INSERT, UPDATE, DELETE))
 _START, _BEGIN_BYTES = struct.Struct(">QQQ"), 21
 _ALIGNED = 7
-"""Records of the log begin at multiples of 8, so that the place before a snapshot's is none of a transaction."""
+"""Records of the log begin at multiples of 8, so that the position before a snapshot's is none of a transaction."""
 
 
-def place_after(lsn: int) -> int:
-    """Return the first place for a snapshot whose rows are after what has the position `lsn`."""
+def position_after(lsn: int) -> int:
+    """Return the first position for a snapshot whose rows are after what has the position `lsn`."""
     return lsn + 2 + _ALIGNED & ~_ALIGNED
 
 

@@ -15,21 +15,21 @@ from integrator.sources.capture.record import Record
 
 _MICROS_TO_2000 = 946_684_800_000_000
 _BEFORE_ROWS, _ANY = 2, (1 << 64) - 1
-"""Rows that tables have at a place stand at the number before it (`Standing.is_of_rows`); transactions are below."""
+"""Rows that tables have at a position stand at the number before it (`Standing.is_of_rows`); transactions are below."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What the segments up to one have: each change whose transaction is below a place, of tables that are read.
+    """What the segments up to one have: each change whose transaction is below a position, of tables that are read.
 
-    segment: the number of that segment. position: the place as the database writes it. through: the commit and the
+    segment: the number of that segment. position: as the database writes it. through: the commit and the
     transaction of the greatest {hvr_integ_seq} that they have. committed: when the last whole transaction was, in
     microseconds since 2000; 0: that is not known. names: the tables that are captured. unread: those of them of which
     not all rows are in the segments.
     """
 
     segment: int
-    place: int
+    lsn: int
     position: str
     through: tuple[int, int]
     committed: int
@@ -60,13 +60,13 @@ class Marks:
             return self._last
 
 
-def through(place: int, record: Record) -> tuple[int, int]:
-    """Return up to which commit and transaction all is there that is below a place, and what was read at it.
+def through(lsn: int, record: Record) -> tuple[int, int]:
+    """Return up to which commit and transaction all is there that is below a position, and what was read at it.
 
     Rows that are read at it later, for the log stays there, are of later transactions.
     """
-    at_place = (place - 1, record.copies), (max(place - _BEFORE_ROWS, 0), _ANY)
-    return at_place[0] if record.copied_at == place - 1 else at_place[1]
+    of_rows = (lsn - 1, record.copies), (max(lsn - _BEFORE_ROWS, 0), _ANY)
+    return of_rows[0] if record.copied_at == lsn - 1 else of_rows[1]
 
 
 class Unread:
@@ -102,12 +102,12 @@ class ReachedMark:
 
     @property
     def position(self) -> str:
-        """The place as the database writes it."""
+        """The position as the database writes it."""
         return self.mark.position
 
     @property
     def integ_seq(self) -> str:
-        """What no {hvr_integ_seq} of a change below the place is above, nor one of the rows that were read at it."""
+        """What no {hvr_integ_seq} of a change below the position is above, nor one of the rows that were read at it."""
         (commit, transaction), (wide, narrow, row) = self.mark.through, SEQUENCE_WIDTHS
         return f"{commit:0{wide}X}|{transaction:0{narrow}X}|{'F' * row}"
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PLACE_S, _MOST_S, _SHORT_S = 5.0, 50.0, 0.05
-"""Rows are read at one position for PLACE_S, up to _MOST_S where a position takes long to have; while changes wait, for
-_SHORT_S, or for as long as it took until the first row came."""
-_TIMES_THE_PLACE = 20
+POSITION_S, _MOST_S, _SHORT_S = 5.0, 50.0, 0.05
+"""Rows are read at one position for POSITION_S, up to _MOST_S where a position takes long to have; while changes wait,
+for _SHORT_S, or for as long as it took until the first row came."""
+_TIMES_THE_POSITION = 20
 """For so many times as long as it takes to have a position rows are read at it, but no longer than _MOST_S."""
 _MOST_BYTES, _QUIET_BYTES, _BUSY_BYTES = (many * 1024 * 1024 for many in (64, 32, 2))
 """No more is read at a position where more than _MOST_BYTES wait to be sent, and at the next one once no more than
 _QUIET_BYTES do, or _BUSY_BYTES where changes have come within _BUSY_S; then no more than that is read at once. Where
-more waits for PLACE_S, the next position comes nevertheless."""
+more waits for POSITION_S, the next position comes nevertheless."""
 _BUSY_S = 5.0
 _ALIVE_S = 1.0
 
@@ -53,12 +53,12 @@ class Pace:
         self._changed = now if has_changed else self._changed
         is_busy = now < self._changed + _BUSY_S
         self._is_free = waiting_bytes <= (_BUSY_BYTES if is_busy else _QUIET_BYTES)
-        return now >= max(self._not_before, self._rate_until) and (self._is_free or now >= self._ended + PLACE_S)
+        return now >= max(self._not_before, self._rate_until) and (self._is_free or now >= self._ended + POSITION_S)
 
     def begin(self) -> None:
         """Begin at a position."""
         self._began = now = time.monotonic()
-        self._until = now + max(PLACE_S, min(_TIMES_THE_PLACE * self._took_s, _MOST_S))
+        self._until = now + max(POSITION_S, min(_TIMES_THE_POSITION * self._took_s, _MOST_S))
         self._soon, self._bytes = 0.0, 0
 
     def is_over(self, waiting_bytes: int, has_changes: Callable[[], bool]) -> bool:

@@ -29,14 +29,14 @@ class Captured(Protocol):
 
 
 class Point(Protocol):
-    """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
+    """A position in the log, and a session that sees the rows of that time: what is committed before it, no more."""
 
     @property
     def lsn(self) -> int:
-        """The place."""
+        """The position."""
 
     def tables(self, names: set[str]) -> Sequence[Any]:
-        """Return the tables of these names as they are at the place: columns may have come since they were found."""
+        """Return the tables of these names as they are at the position: columns may have come since they were found."""
 
     def key(self, table: Any) -> Sequence[str]:
         """Return the columns of the key in whose order a table can be read; none where it has no such key."""
@@ -52,7 +52,7 @@ class Point(Protocol):
 
 
 class NotYet(Exception):
-    """A place cannot be had now without waiting for long, for transactions that are open.
+    """A position cannot be had now without waiting for long, for transactions that are open.
 
     again_s: so many seconds are to pass before the next try, for the log waits for each.
     """
@@ -64,13 +64,13 @@ class NotYet(Exception):
 
 
 class Points(Protocol):
-    """Makes places of a database's log."""
+    """Makes positions of a database's log."""
 
     def first(self) -> Point:
-        """Return the place at which the capture begins. Raises SourceAway, EnvironmentFault."""
+        """Return the position at which the capture begins. Raises SourceAway, EnvironmentFault."""
 
     def later(self) -> Point:
-        """Return a place for tables that come later. Raises as `first`, and NotYet."""
+        """Return a position for tables that come later. Raises as `first`, and NotYet."""
 
     def shown(self, lsn: int) -> str:
-        """Return a place as the database writes it."""
+        """Return a position as the database writes it."""

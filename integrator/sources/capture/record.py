@@ -23,7 +23,7 @@ ANEW = (
 class Record:
     """system: the server's identifier. database: which one of it, or whose log. slot: at PostgreSQL.
 
-    creating: the slot, or the place to begin at, is not there for certain. confirmed: the highest position that may
+    creating: the slot, or the position to begin at, is not there for certain. confirmed: the highest position that may
     have been confirmed to the server, or below which nothing is ours. read: the tables whose rows were read, or are not
     wanted, with their oids. log: the file of MariaDB's log that
     `confirmed` is in. numbers: the oids of tables where the database gives none. followed: the position of the last

@@ -9,7 +9,7 @@ from integrator.channel.databases import DatabaseLocation
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
-from integrator.sources.capture.frames import place_after
+from integrator.sources.capture.frames import position_after
 from integrator.sources.capture.points import Captured, Points
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.stream import NamedServer, SpoolingStream, SpoolTarget
@@ -59,11 +59,11 @@ class RowsOnly(SpoolingStream, Generic[Captures]):
         """Return the tables that there are, and have `_rows` know which were read. Raises IntegratorError."""
         raise NotImplementedError
 
-    def _next(self, place: int) -> int:
-        """Return a place that is after all that was read: positions ascend, though a quiet server's log does not."""
-        return max(place, place_after(self._intake.lsn))
+    def _next(self, position: int) -> int:
+        """Return a position that is after all that was read: positions ascend, though a quiet server's log does not."""
+        return max(position, position_after(self._intake.lsn))
 
     def _begin(self, points: Points, record: Record) -> FirstRows:
-        """Return the rows that are due, at places that `points` makes."""
+        """Return the rows that are due, at positions that `points` makes."""
         rows = self._rows = FirstRows(points, record, self._spool.path, self._intake, self._log, self._at.location)
         return rows

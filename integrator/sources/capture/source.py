@@ -225,24 +225,24 @@ class CapturedSource:
         ask(self.state, table, refresh)
 
     def points(self) -> Points:
-        """Return what makes places at which tables are read beside the capture. Nothing of the capture's is used."""
+        """Return what makes positions at which tables are read beside the capture. Nothing of the capture's is used."""
         raise NotImplementedError
 
     def captured(self) -> int:
-        """Return the place in the log up to which all that is ours is durable here. Raises IntegratorError.
+        """Return the position in the log up to which all that is ours is durable here. Raises IntegratorError.
 
         0 before the first start.
         """
         raise NotImplementedError
 
     def begun(self) -> int:
-        """Return the place before which all is that is durable here, parts of a transaction, too. IntegratorError."""
+        """Return the position before which all is that is durable here, parts of a transaction, too."""
         standing = standing_in(self.state / SPOOL) if self.state else None
         return max(self.captured(), standing.lsn + 1 if standing is not None and standing.is_open else 0)
 
-    def has_all(self, place: int) -> bool:
-        """Return whether all that is ours before a place is durable here, while nothing captures. IntegratorError."""
-        return self.captured() >= place
+    def has_all(self, position: int) -> bool:
+        """Return whether all that is ours before a position is durable here, while nothing captures."""
+        return self.captured() >= position
 
     def _log(self) -> ServerLog | None:
         """Return the log; None before the first start. Raises IntegratorError."""

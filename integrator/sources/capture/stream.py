@@ -64,7 +64,7 @@ class SpoolingStream:
         return self._as_written(position)
 
     def _continue_snapshot(self) -> None:
-        """End the rows of a table that were broken off: it is read again, at another place."""
+        """End the rows of a table that were broken off: it is read again, at another position."""
         if self._in_snapshot:
             self._intake.end_rows(self._intake.end)
             self.seal()
@@ -91,9 +91,9 @@ class SpoolingStream:
     def _note(self, seen: int = 0) -> None:
         """Note up to where all of ours is in segments: nothing is held. seen: up to where the log was read."""
         if self._rows is not None:
-            place, there, record = max(seen, self._intake.end), self._there, self._rows.record
+            position, there, record = max(seen, self._intake.end), self._there, self._rows.record
             names, unread = self._unread.of(there, record)
-            at = (place, self._shown(place), through(place, record), self._intake.committed)
+            at = (position, self._shown(position), through(position, record), self._intake.committed)
             self._capture.marks.add(Mark(self._spool.last, *at, names, unread))
 
     @property

@@ -131,7 +131,7 @@ class Slot:
 
 
 def has_changes(session: Session, names: Names, until: int) -> bool:
-    """Return whether a slot that nobody reads has changes of the publication's tables, up to a place in the log.
+    """Return whether a slot that nobody reads has changes of the publication's tables, up to a position in the log.
 
     They are looked at, and stay: https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-REPLICATION
     """

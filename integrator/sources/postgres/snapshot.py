@@ -1,4 +1,4 @@
-"""The rows that tables have at one place of the log: read by COPY, in a transaction that sees just these."""
+"""The rows that tables have at one position of the log: read by COPY, in a transaction that sees just these."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _INCLUDES_FROM = 110000
 
 
 class Point:
-    """A place in the log, and a session that sees the rows as of then: of all that is committed before it, no more."""
+    """A position in the log, and a session that sees the rows of that time: what is committed before it, no more."""
 
     def __init__(self, lsn: int, session: Session, location: PostgresLocation, publication: str = "") -> None:
         """publication: that by which changes follow; nothing where none do."""
         self.lsn, self._session, self._location, self._publication = lsn, session, location, publication
 
     def tables(self, names: set[str]) -> list[Captured]:
-        """Return the tables of these names as they are at the place: columns may have come since they were found."""
+        """Return the tables of these names as they are at the position: columns may have come since they were found."""
         tables = [one for one in found(self._session, self._location).tables if one.name in names]
         return with_shapes(self._session, tables, self._publication) if self._publication else tables
 
@@ -86,7 +86,7 @@ class Point:
 
 
 class SlotPoints:
-    """Places in the log at which replication slots are created: after all transactions that are open have ended.
+    """Positions in the log at which replication slots are created: after all transactions that are open have ended.
 
     waits: whether the log may wait for their end, where tables come later. alive: answers the server meanwhile.
     """
@@ -98,14 +98,14 @@ class SlotPoints:
         self._waits, self._alive, self._later_s, self._publication = waits, alive, _LATER_S, names.publication
 
     def first(self) -> Point:
-        """Create the slot; return its place. Raises SourceAway, EnvironmentFault."""
+        """Create the slot; return its position. Raises SourceAway, EnvironmentFault."""
         with self._server.session() as session:
             hint = {"hint": _AT_STANDBY} if is_standby(session) else {}
         structlog.get_logger().info("waits for transactions that are open", slot=self._slot, **hint)
         return self._create(self._slot, options=" (FAILOVER)" if self._failover else "")
 
     def later(self) -> Point:
-        """Return the place of a slot that is gone with the connection. Raises as `first`, and NotYet."""
+        """Return the position of a slot that is gone with the connection. Raises as `first`, and NotYet."""
         name = f"{self._slot[:45]}_snapshot_{zlib.crc32(self._slot.encode()):08x}"
         if self._waits:
             return self._create(name, lasting=" TEMPORARY")
@@ -118,7 +118,7 @@ class SlotPoints:
         return point
 
     def shown(self, lsn: int) -> str:
-        """Return a place as PostgreSQL writes it."""
+        """Return a position as PostgreSQL writes it."""
         return lsn_text(lsn)
 
     def _create(self, name: str, lasting: str = "", options: str = "", most_s: float | None = None) -> Point:
@@ -152,7 +152,7 @@ class SlotPoints:
                         connection.cancel()
                     deadline = time.monotonic() + _ALIVE_S  # it may not have arrived
 
-        watching = threading.Thread(target=watch, name="waiting for a place", daemon=True)
+        watching = threading.Thread(target=watch, name="waiting for a position", daemon=True)
         watching.start()
         try:
             yield
@@ -162,20 +162,20 @@ class SlotPoints:
 
 
 class ReadPoints:
-    """Places in the log at which tables are read, and which no changes follow: nothing is made for them.
+    """Positions in the log at which tables are read, and which no changes follow: nothing is made for them.
 
-    after: returns a place after those before, where one is not.
+    after: returns a position after those before, where one is not.
     """
 
     def __init__(self, server: Server, location: PostgresLocation, after: Callable[[int], int]) -> None:
         self._server, self._location, self._after = server, location, after
 
     def first(self) -> Point:
-        """Return a place. Raises SourceAway, EnvironmentFault."""
+        """Return a position. Raises SourceAway, EnvironmentFault."""
         return self.later()
 
     def later(self) -> Point:
-        """Return a place. Raises as `first`."""
+        """Return a position. Raises as `first`."""
         session = _reading(self._server)
         try:
             [(lsn,)] = session.rows(f"select ({END})::text")
@@ -185,7 +185,7 @@ class ReadPoints:
         return Point(self._after(lsn_of(lsn)), session, self._location)
 
     def shown(self, lsn: int) -> str:
-        """Return a place as PostgreSQL writes it."""
+        """Return a position as PostgreSQL writes it."""
         return lsn_text(lsn)
 
 

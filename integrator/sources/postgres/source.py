@@ -119,23 +119,23 @@ class Postgres(CapturedSource):
             session.run(f"explain select from {quoted(schema)}.{quoted(name)} where ({where})")
 
     def points(self) -> SlotPoints:
-        """Return what makes places: temporary slots of another name than the capture's."""
+        """Return what makes positions: temporary slots of another name than the capture's."""
         own = slot.Names(self.names.publication, f"{self.names.slot}_compare_{os.getpid()}")
         return SlotPoints(self._server, self.location, own, lambda: None, waits=False)
 
     def captured(self) -> int:
-        """Return the place that the slot, or the spool, has."""
+        """Return the position that the slot, or the spool, has."""
         standing = standing_in(self.state / SPOOL) if self.state else None
         with self._server.session() as session:
             there = slot.slot_of(session, self.names.slot)
         return max(there.confirmed if there else 0, standing.end if standing else 0)
 
-    def has_all(self, place: int) -> bool:
-        """Return whether the log has no change of ours between what is durable here and a place: the slot is asked."""
-        if super().has_all(place):
+    def has_all(self, position: int) -> bool:
+        """Return whether the log has no change of ours between what is durable and a position: the slot is asked."""
+        if super().has_all(position):
             return True
         with self._server.session() as session:
-            return not slot.has_changes(session, self.names, place)
+            return not slot.has_changes(session, self.names, position)
 
     def _log(self) -> ServerLog | None:
         """Return the log that the slot keeps; None before there is a slot. Raises IntegratorError."""

@@ -1,6 +1,6 @@
 """What a slot sends goes into the spool, is made durable, and only then confirmed to the server (I9).
 
-Rows of tables that were not read yet are read at a place in the log: changes before it are in them and are left out,
+Rows of tables that were not read yet are read at a position in the log: changes before it are in them and are left out,
 and those after it follow. So each change is there once, whatever is broken off, and when a table comes later, too.
 """
 
@@ -46,7 +46,7 @@ from integrator.tables.sql.postgres_catalogue import literal
 
 _TABLES_S, _CONFIRM_S, _WAIT_S, _SETTLE_S = 10.0, 5.0, 0.05, 10.0
 _LOOKED_AT = frozenset((BEGIN, RELATION))
-_NO_PLACE = (1 << 63) - 1
+_NO_POSITION = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -219,8 +219,8 @@ class Stream(SpoolingStream):
         frames, at = replication.read(), 0
         self._is_taking = bool(len(frames))
         while at < len(frames):
-            place = self._first_rows.place
-            at = self._intake.take_changes(frames, at, _NO_PLACE if place is None else place)
+            position = self._first_rows.position
+            at = self._intake.take_changes(frames, at, _NO_POSITION if position is None else position)
             if at < len(frames):
                 message = message_at(frames, at)
                 if message[0] in _LOOKED_AT:
@@ -234,7 +234,7 @@ class Stream(SpoolingStream):
         """Read tables that are due before a transaction that their rows do not have; look for those that are new."""
         if message[0] == RELATION:
             self._look_at_table(relation_of(message))
-        elif (place := self._first_rows.place) is not None and int.from_bytes(message[1:9], "big") >= place:
+        elif (position := self._first_rows.position) is not None and int.from_bytes(message[1:9], "big") >= position:
             self.copy()
 
     def _look_at_table(self, relation: Relation) -> None:
@@ -296,10 +296,10 @@ class Stream(SpoolingStream):
         return self._is_taking or (self._replication is not None and self._replication.has_more)
 
     def _rest(self, answers: Answers, now: float) -> None:
-        """Read tables that are due at a place that is reached; confirm, now and then: a quiet table keeps no log."""
+        """Read tables that are due at a position that is reached; confirm, now and then: a quiet table keeps no log."""
         if self._intake.is_held:
             return
-        if (place := self._first_rows.place) is not None and answers.seen >= place:
+        if (position := self._first_rows.position) is not None and answers.seen >= position:
             self.copy()
         self._note(answers.seen)
         if answers.is_asked or now - self._rested > _CONFIRM_S:
@@ -308,7 +308,7 @@ class Stream(SpoolingStream):
 
     def _confirm_idle(self, answers: Answers) -> None:
         """Confirm what the server has sent up to now, where all that is ours of it is durable."""
-        if self._first_rows.place is None and not self._intake.is_held and answers.seen > self._confirmed:
+        if self._first_rows.position is None and not self._intake.is_held and answers.seen > self._confirmed:
             self._confirm(answers.seen)
 
     def _settle(self) -> None:
@@ -324,7 +324,7 @@ class Stream(SpoolingStream):
         """Return whether all is captured that was committed at the start."""
         seen = max(self._intake.end, answers.seen)
         rows = self._first_rows
-        return not (self._intake.is_open or rows.is_left) and rows.place is None and seen >= self._target
+        return not (self._intake.is_open or rows.is_left) and rows.position is None and seen >= self._target
 
     def _kept(self) -> Mapping[str, object]:
         """Return what the slot keeps."""
