@@ -70,7 +70,7 @@ def unlogged(product, run, sql):
 
 
 def produce(broker, topic, *messages):
-    producer = Producer({"bootstrap.servers": broker.servers})
+    producer = Producer({"bootstrap.servers": broker.servers, "enable.idempotence": True})  # which keeps the order
     for message in messages:
         producer.produce(topic, value=message[1], key=message[0], partition=message[2])
     assert producer.flush(30) == 0

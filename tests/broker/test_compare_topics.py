@@ -29,7 +29,7 @@ def test_debeziums_topic_is_compared_with_ours_by_key_and_value(broker, tmp_path
     path.write_text(CHANNEL.format(name=name, directory=tmp_path, servers=broker.servers))
     old, new = f"{name}.old", f"{name}.new"
     broker.create([old, new], partitions=2)
-    producer = Producer({"bootstrap.servers": broker.servers})
+    producer = Producer({"bootstrap.servers": broker.servers, "enable.idempotence": True})  # which keeps the order
 
     def event(op, before, after):
         row = after or before

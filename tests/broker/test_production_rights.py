@@ -1,4 +1,4 @@
-"""The rights that the page "In production" has for a database's user are enough for a capture, and none is one too many.
+"""The rights that the pages have for a database's user are enough for a capture, and none is one too many.
 
 Real servers; neither Kafka nor Spark.
 """
@@ -24,6 +24,7 @@ from tests.broker.test_production_page import PAGE, TABLES
 from tests.parts import mariadb, mysql, pages, postgres
 from tests.parts.spooled import lines_in
 
+RIGHTS = PAGE.parents[1] / "sources" / "mysql.md"
 PASSWORD = "change-me"
 UNDO = {
     "create role integrator login replication password 'change-me'": "alter role integrator noreplication",
@@ -91,9 +92,11 @@ def test_rights_in_mysql_and_mariadb(product: str, tmp_path: Path) -> None:
     parts = SERVERS[product]
     if parts.missing():
         pytest.skip(parts.missing())
-    table = re.findall(r"^\| (\w+) \| `(.*)` \| `(.*)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    column = list(SERVERS).index(product) + 1
-    statements = [row[column] for row in table if row[0] in {"user", "log", "tables"}]
+    [user] = re.findall(r"`(create user .*?)`", PAGE.read_text(encoding="utf-8"))
+    [granted] = re.findall(
+        rf"In {product}\b[^:]*:\n\n +```sql\n(.*?)```", RIGHTS.read_text(encoding="utf-8"), re.DOTALL
+    )
+    statements = [user, *(one.strip() for one in granted.split(";") if one.strip())]
     assert len(statements) == 3
     with parts.cluster("binlog_row_metadata = FULL\n") as server:
         server.sql("create database shop; use shop; create table t(k int primary key); insert into t values (1), (2)")
@@ -113,8 +116,8 @@ def test_rights_in_mysql_and_mariadb(product: str, tmp_path: Path) -> None:
 
         assert wrong(address, product.lower(), tmp_path) + missing(tmp_path / "all") == ""
         for statement in statements[1:]:
-            rights, place = re.findall(r"^grant (.*) on (\S+) to integrator$", statement)[0]
+            rights, place = re.findall(r"^grant (.*) on (\S+) to integrator@'%'$", statement)[0]
             for right in rights.split(", "):
-                server.sql(f"revoke {right} on {place} from integrator")
+                server.sql(f"revoke {right} on {place} from integrator@'%'")
                 assert wrong(address, product.lower(), tmp_path) or missing(tmp_path / right), right
-                server.sql(f"grant {right} on {place} to integrator")
+                server.sql(f"grant {right} on {place} to integrator@'%'")
