@@ -1,19 +1,21 @@
 """Compares tables of a captured database with their topics, while changes continue.
 
-tables     which tables can be compared, and how: what tells rows apart, and which columns are functions of the row
-messages   messages -> rows: formats and envelopes unwrapped; what a message says of a row
-digests    rows -> digests of key and row, in files by digests of keys; both sides merged
-at_table   the table's rows, at positions of the log, as the messages that a refresh would send
-at_topic   the topic's messages, committed ones only, from one offset to another
-standing   up to which position of the log topics have all changes
-sides      both sides of a table in files, and where rows and messages are found again
-rounds     keys that differ, looked at again at later positions, until they are settled
-job        the tables of a channel -> results
-repair     rows that differ are sent again
-follow     tables in turns
-kept       when each was compared, and when it was proved last
-pairs      topics compared with topics
-results    what came out, as plain data
+tables       which tables can be compared, and how: what tells rows apart, and which columns are functions of the row
+messages     messages -> rows: formats and envelopes unwrapped; what a message says of a row
+digests      rows -> digests of key and row, in files by digests of keys
+merging      what a key's messages say of it, and whether its row says the same
+as_messages  rows as COPY writes them, as the messages that a refresh would send
+at_table     the rows of tables, at positions of the log
+at_topic     the topic's messages, committed ones only, from one offset to another
+standing     up to which position of the log topics have all changes
+sides        both sides of a table in files, and where rows and messages are found again
+rounds       keys that differ, looked at again at later positions, until they are settled
+job          the tables of a channel -> results
+repair       rows that differ are sent again
+follow       tables in turns
+kept         when each was compared, and when it was proved last
+pairs        topics compared with topics
+results      what came out, as plain data
 
 Why no difference is reported that is none: before a position of the log is taken, the ends of topics are noted. All
 that was in topics then is in the rows that are read at the position; and topics are read only after all changes before

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 import xxhash
 
-from integrator.compare.digests import NO_ROW, Clear, Digester, Runs, change_of, packed
+from integrator.compare.digests import NO_ROW, Digester, Runs, change_of, packed
+from integrator.compare.merging import Clear
 from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Row, Told
 from integrator.compare.tables import Compared
 from integrator.deliver.kafka.probe import compacted

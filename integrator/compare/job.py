@@ -11,7 +11,8 @@ from pathlib import Path
 
 from integrator import registration
 from integrator.compare import rounds
-from integrator.compare.at_table import AsMessages, Positions, TableRows, Taken, Wanted
+from integrator.compare.as_messages import AsMessages, Taken
+from integrator.compare.at_table import Positions, TableRows, Wanted
 from integrator.compare.at_topic import NotComparable, Offsets, Topics
 from integrator.compare.messages import Documents
 from integrator.compare.repair import Repair, repairs

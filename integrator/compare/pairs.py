@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from integrator.compare.at_topic import Offsets, Topics, key_digest, ranges_of, values_of
-from integrator.compare.digests import NO_ROW, Clear, Digester, Records, Runs, digest_of, merged_topics, packed
+from integrator.compare.digests import NO_ROW, Digester, Records, Runs, digest_of, packed
+from integrator.compare.merging import Clear, merged_topics
 from integrator.compare.messages import CLEARED, GONE, SET, Documents, Row
 from integrator.compare.results import Difference, Kind, TableResult
 from integrator.contracts.message_format import MessageFormat

@@ -9,7 +9,8 @@ from typing import Any
 
 from integrator.compare.at_table import Reached, TableRows
 from integrator.compare.at_topic import Offsets, Seen, Topics, each, ranges_of
-from integrator.compare.digests import Records, digest_of, merged
+from integrator.compare.digests import Records, digest_of
+from integrator.compare.merging import merged
 from integrator.compare.messages import CLEARED, SET, Row
 from integrator.compare.results import MASKED, Difference, Kind, TableResult
 from integrator.compare.sides import Sides

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from integrator.compare.at_table import Taken
+from integrator.compare.as_messages import Taken
 from integrator.compare.at_topic import MessagesOf, NotComparable, Offsets, Seen, Topics, each, ranges_of, read_into
-from integrator.compare.digests import Clear, Runs, packed
+from integrator.compare.digests import Runs, packed
+from integrator.compare.merging import Clear
 from integrator.compare.messages import SET, Documents
 from integrator.compare.tables import Compared
 from integrator.librdkafka.fetching import Range

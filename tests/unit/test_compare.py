@@ -7,22 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integrator.compare.at_table import Taken
+from integrator.compare.as_messages import Taken
 from integrator.compare.at_topic import MessagesOf, NotComparable
-from integrator.compare.digests import (
-    NO_ROW,
-    RECORD,
-    Clear,
-    Digester,
-    Runs,
-    change_of,
-    folded,
-    merge,
-    merged,
-    merged_topics,
-    packed,
-    repeated,
-)
+from integrator.compare.digests import NO_ROW, RECORD, Digester, Runs, change_of, packed
+from integrator.compare.merging import Clear, folded, merge, merged, merged_topics, repeated
 from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Told
 from integrator.compare.results import TableResult
 from integrator.compare.rounds import Candidate, Found, first_look, is_same, shown
