@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from importlib import import_module
@@ -33,6 +34,7 @@ ENVELOPES_READ = ("DEBEZIUM", "OPENCDC")
 CLIENTS: dict[str, str] = {"confluent": "integrator.registry.client"}
 """Modules that ask a registry, imported at first use."""
 
+_SCHEMA, _PAYLOAD = '{"schema":', ',"payload":'
 _DECODER = json.JSONDecoder(parse_float=Decimal)  # numbers keep all of their digits
 
 
@@ -48,6 +50,8 @@ class Documents:
     registry: RegistryAccess | None = None
     unframed: Unframed = "none"
     _schemas: dict[int, WrittenSchema] = field(default_factory=dict)
+    _head: str = ""
+    """What messages begin with up to their payload: a schema that was read already."""
 
     def of(self, values: Sequence[bytes | None], place: str) -> list[list[Any] | None]:
         """Return the documents of each value; None of a tombstone. Raises DataError for what is none of the format's.
@@ -56,6 +60,7 @@ class Documents:
         """
         texts = self._decoded(values, place) if self.layout.format.startswith("REGISTRY_") else values
         many, found = self.layout.bundling.mode != "ROW", list[list[Any] | None]()
+        read = self._with_schema if self.layout.format == "SCHEMA_PAYLOAD" else _DECODER.decode
         encoding = self.layout.options.encoding
         for text in texts:
             if text is None:
@@ -63,13 +68,25 @@ class Documents:
                 continue
             try:
                 decoded = text.decode(encoding)
-                found.append([*_documents(decoded)] if many else [_DECODER.decode(decoded)])
+                found.append([*_documents(decoded)] if many else [read(decoded)])
             except (ValueError, RecursionError) as error:
                 raise DataError(
                     f"{place}: a message is no JSON as the channel writes it ({error}): another producer writes to the "
                     "topic, or the channel's format is another one since"
                 ) from None
         return [None if one is None else self._rows(one, place) for one in found]
+
+    def _with_schema(self, text: str) -> Any:
+        """Return the document of a message with a schema; the one that the last message had is not read again."""
+        if self._head and text.startswith(self._head) and text.endswith("}"):
+            with suppress(ValueError):
+                return {"payload": _DECODER.decode(text[len(self._head) : -1])}
+        found = _DECODER.decode(text)
+        with suppress(ValueError):
+            _, end = _DECODER.raw_decode(text, len(_SCHEMA))
+            is_first = text.startswith(_SCHEMA) and text.startswith(_PAYLOAD, end)
+            self._head = text[: end + len(_PAYLOAD)] if is_first else ""
+        return found
 
     def _rows(self, documents: Iterable[Any], place: str) -> list[Any]:
         """Return the rows in documents: what is around them is taken away."""

@@ -211,6 +211,22 @@ def test_what_is_no_row_is_refused(value):
         Documents(JSON).of([value], "t/0")
 
 
+@given(st.lists(st.sampled_from(range(7)), max_size=12))
+def test_a_schema_that_is_read_once_changes_no_message(chosen):
+    """Messages of two schemas in turn; some have a payload before the schema, more members, or blanks."""
+    schemas = [{"type": "struct", "doc": ',"payload":{'}, {"type": "struct", "fields": [{"field": "payload"}]}]
+    compact = {"separators": (",", ":")}
+    texts = [
+        json.dumps({"schema": one, "payload": {"v": n, "payload": "}"}}, **compact) for n in (1, 2) for one in schemas
+    ]
+    texts.append(json.dumps({"payload": {"v": 3}, "schema": schemas[0]}, **compact))
+    texts.append(json.dumps({"schema": schemas[0], "payload": {"v": 4}, "more": {}}, **compact))
+    texts.append(json.dumps({"schema": schemas[0], "payload": {"v": 5}}))
+    documents = Documents(MessageFormat("SCHEMA_PAYLOAD"))
+    found = documents.of([texts[one].encode() for one in chosen], "t/0")
+    assert found == [[json.loads(texts[one])["payload"]] for one in chosen]
+
+
 def test_numbers_keep_all_of_their_digits():
     digester = Digester(("v",), ())
     [[one], [other]] = Documents(JSON).of([b'{"v":0.12345678901234567}', b'{"v":0.12345678901234568}'], "t/0")
