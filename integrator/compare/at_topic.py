@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 import xxhash
 
+from integrator.compare.columns import Columns
 from integrator.compare.digests import NO_ROW, Digester, Runs, change_of, packed
 from integrator.compare.merging import Clear
-from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Row, Told
+from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Row, Texts, Told
 from integrator.compare.tables import Compared
 from integrator.deliver.kafka.probe import compacted
 from integrator.errors import DataError, EnvironmentFault
@@ -28,12 +29,16 @@ _PREFIX_BYTES = 5
 
 @dataclass(frozen=True)
 class Seen:
-    """What a message says of a row. key: the digest of its key. where: partition, offset, and place in the message."""
+    """What a message says of a row.
+
+    key: the digest of its key. where: partition, offset, and place in the message. change: see `digests.change_of`.
+    """
 
     key: bytes
     said: int
     row: Row
     where: tuple[int, int, int]
+    change: bytes = b""
 
 
 class NotComparable(Exception):
@@ -110,7 +115,7 @@ class MessagesOf:
         self._table, self._documents = table, documents
         self._reader = Told(table.envelope, table.op, table.codes, table.soft_delete, table.key).reader()
         self.digester = Digester(table.columns, table.key if table.identity == "row" else ())
-        self.strangers = 0
+        self.columns = Columns(table, documents, self._unprefixed)
 
     def said(
         self, keys: Sequence[bytes | None], values: Sequence[bytes | None], at: tuple[int, Sequence[int]], place: str
@@ -124,14 +129,15 @@ class MessagesOf:
                     yield Seen(self._digest(key), GONE, {}, (part, offset, 0))
                 continue
             for inside, row in enumerate(rows):
+                change, where = self._change(row), (part, offset, inside)
                 for said, image in reader(row):
                     if said == NOTHING:
                         continue
                     if said == CLEARED:
-                        yield Seen(b"", CLEARED, row, (part, offset, inside))
+                        yield Seen(b"", CLEARED, row, where, change)
                     elif not by_key:
                         try:
-                            yield Seen(key_of(image), said, image, (part, offset, inside))
+                            yield Seen(key_of(image), said, image, where, change)
                         except KeyError:
                             raise NotComparable(
                                 f"{place}: the message at offset {offset} lacks columns of the key"
@@ -139,17 +145,27 @@ class MessagesOf:
                     elif key is None:
                         raise NotComparable(f"{place}: the message at offset {offset} has no key")
                     else:
-                        yield Seen(self._digest(key), said, image, (part, offset, inside))
+                        yield Seen(self._digest(key), said, image, where, change)
 
     def _each(self, values: Sequence[bytes | None], place: str) -> Iterator[list[Any] | None]:
         """Yield the rows of each value: few of them are in memory at once."""
         for begin in range(0, len(values), _AT_ONCE):
             yield from self._documents.of(values[begin : begin + _AT_ONCE], place)
 
-    def _digest(self, key: bytes) -> bytes:
-        return key_digest(key[_PREFIX_BYTES:] if self._table.framed_keys else key)
+    def texts(self, values: Texts, place: str) -> Texts:
+        """Return values as JSON. Raises NotComparable."""
+        try:
+            return self._documents.texts(values, place)
+        except DataError as error:
+            raise NotComparable(str(error)) from None
 
-    def change(self, row: Row) -> bytes:
+    def _digest(self, key: bytes) -> bytes:
+        return key_digest(self._unprefixed(key))
+
+    def _unprefixed(self, key: bytes) -> bytes:
+        return key[_PREFIX_BYTES:] if self._table.framed_keys else key
+
+    def _change(self, row: Row) -> bytes:
         """Return the position that a row of a message has, see `digests.change_of`; empty where it has none."""
         if self._table.envelope == "DEBEZIUM":  # ["{hvr_tx_seq}","{hvr_integ_seq}"]
             _, _, position = str((row.get("source") or {}).get("sequence") or "").rpartition(',"')
@@ -168,36 +184,55 @@ def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence
     Raises NotComparable, DataError, EnvironmentFault.
     """
     clear, several = Clear(), len(ranges) > 1
-    digest = messages.digester.row
-    for one, seen in each(topics, messages, ranges):
-        if seen.said == CLEARED:
-            part, at, inside = seen.where
-            if not several:
-                clear = Clear(part, at, inside)
-                continue
-            change = messages.change(seen.row)
-            if not change:
-                raise NotComparable(
-                    f"{one.topic}: has truncates, and {counted(len(ranges), 'partition')}: no column of "
-                    "messages has the position ({hvr_integ_seq}) that says which rows are before them"
-                )
-            if change > clear.change:
-                clear = Clear(part, at, inside, change)
+    digest, columns = messages.digester.row, messages.columns
+
+    def cleared(one: Range, where: tuple[int, int, int], change: bytes) -> None:
+        nonlocal clear
+        if not several:
+            clear = Clear(*where)
+        elif not change:
+            raise NotComparable(
+                f"{one.topic}: has truncates, and {counted(len(ranges), 'partition')}: no column of "
+                "messages has the position ({hvr_integ_seq}) that says which rows are before them"
+            )
+        elif change > clear.change:
+            clear = Clear(*where, change)
+
+    for one, block in topics.blocks(ranges):
+        place, offsets = f"{one.topic}/{one.partition}", block.offsets
+        found = None
+        if columns.reads:
+            found = columns.of(
+                block.keys(), messages.texts(Texts(block.values.tobytes(), block.ends, block.nulls), place), place
+            )
+        if found is not None:
+            for at, change in found.cleared:
+                cleared(one, (one.partition, int(offsets[at]), 0), change)
+            found.records["part"], found.records["at"] = one.partition, offsets[found.records["at"]]
+            runs.extend(found.records)
             continue
-        row, flags = digest(seen.row) if seen.said == SET else (NO_ROW, 0)
-        runs.add(packed(seen.key, row, seen.where, seen.said | flags, messages.change(seen.row)))
+        for seen in _seen(messages, one, block):
+            if seen.said == CLEARED:
+                cleared(one, seen.where, seen.change)
+                continue
+            row, flags = digest(seen.row) if seen.said == SET else (NO_ROW, 0)
+            runs.add(packed(seen.key, row, seen.where, seen.said | flags, seen.change))
     return clear
 
 
 def each(topics: Topics, messages: MessagesOf, ranges: Sequence[Range]) -> Iterator[tuple[Range, Seen]]:
     """Yield what the messages of ranges say, in order within each partition. Raises DataError, EnvironmentFault."""
     for one, block in topics.blocks(ranges):
-        place = f"{one.topic}/{one.partition}"
-        try:
-            for seen in messages.said(block.keys(), values_of(block), (one.partition, block.offsets.tolist()), place):
-                yield one, seen
-        except DataError as error:
-            raise NotComparable(str(error)) from None
+        for seen in _seen(messages, one, block):
+            yield one, seen
+
+
+def _seen(messages: MessagesOf, one: Range, block: Block) -> Iterator[Seen]:
+    place = f"{one.topic}/{one.partition}"
+    try:
+        yield from messages.said(block.keys(), values_of(block), (one.partition, block.offsets.tolist()), place)
+    except DataError as error:
+        raise NotComparable(str(error)) from None
 
 
 def values_of(block: Block) -> list[bytes | None]:

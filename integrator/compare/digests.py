@@ -86,11 +86,14 @@ class Runs:
 
     def write(self) -> None:
         """Write what waits."""
-        if not self._waiting:
-            return
-        records = np.frombuffer(b"".join(self._waiting), RECORD)
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            self.extend(np.frombuffer(b"".join(waiting), RECORD))
+
+    def extend(self, records: Records) -> None:
+        """Write records, after those that wait."""
+        self.write()
         self.count += len(records)
-        self._waiting = []
         buckets = (records["key"][:, 0] >> _SHIFT).astype(np.int64)
         order = np.argsort(buckets, kind="stable")
         records, bounds = records[order], np.searchsorted(buckets[order], np.arange(BUCKETS + 1))

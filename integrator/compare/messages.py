@@ -12,16 +12,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
+from integrator.arrow.arrays import Raw
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, TRUNCATE
 from integrator.contracts.registry_access import RegistryAccess
 from integrator.contracts.written_schema import WrittenSchema
 from integrator.decode.encodings.encoded import Encoding, Records, Shape, Unframed, lines_of
+from integrator.engine.arrays import Mask, Places
 from integrator.errors import ConfigurationError, DataError
 
 Row: TypeAlias = Mapping[str, Any]
@@ -35,7 +36,22 @@ CLIENTS: dict[str, str] = {"confluent": "integrator.registry.client"}
 """Modules that ask a registry, imported at first use."""
 
 _SCHEMA, _PAYLOAD = '{"schema":', ',"payload":'
-_DECODER = json.JSONDecoder(parse_float=Decimal)  # numbers keep all of their digits
+DECODER = json.JSONDecoder(parse_float=Decimal)  # numbers keep all of their digits
+
+
+class Texts(NamedTuple):
+    """Values of messages, one after another, a newline after each. ends: where each ends, after the first 0."""
+
+    data: Raw
+    ends: Places
+    nulls: Mask
+
+    @classmethod
+    def of(cls, values: Sequence[bytes | None]) -> Texts:
+        """Return values; None is null."""
+        ends = np.cumsum([0, *(1 if one is None else len(one) + 1 for one in values)], dtype=np.int32)
+        data = b"".join([(one or b"") + b"\n" for one in values])
+        return cls(data, ends, np.array([one is None for one in values], np.bool_))
 
 
 @dataclass
@@ -60,7 +76,7 @@ class Documents:
         """
         texts = self._decoded(values, place) if self.layout.format.startswith("REGISTRY_") else values
         many, found = self.layout.bundling.mode != "ROW", list[list[Any] | None]()
-        read = self._with_schema if self.layout.format == "SCHEMA_PAYLOAD" else _DECODER.decode
+        read = self._with_schema if self.layout.format == "SCHEMA_PAYLOAD" else DECODER.decode
         encoding = self.layout.options.encoding
         for text in texts:
             if text is None:
@@ -80,10 +96,10 @@ class Documents:
         """Return the document of a message with a schema; the one that the last message had is not read again."""
         if self._head and text.startswith(self._head) and text.endswith("}"):
             with suppress(ValueError):
-                return {"payload": _DECODER.decode(text[len(self._head) : -1])}
-        found = _DECODER.decode(text)
+                return {"payload": DECODER.decode(text[len(self._head) : -1])}
+        found = DECODER.decode(text)
         with suppress(ValueError):
-            _, end = _DECODER.raw_decode(text, len(_SCHEMA))
+            _, end = DECODER.raw_decode(text, len(_SCHEMA))
             is_first = text.startswith(_SCHEMA) and text.startswith(_PAYLOAD, end)
             self._head = text[: end + len(_PAYLOAD)] if is_first else ""
         return found
@@ -115,12 +131,16 @@ class Documents:
 
     def _decoded(self, values: Sequence[bytes | None], place: str) -> list[bytes | None]:
         """Return values that were written with a registry's schemas as JSON. Raises IntegratorError."""
-        array = pa.array(values, pa.binary())
-        ends = np.frombuffer(array.buffers()[1], np.int32)[: len(array) + 1].astype(np.int64)
-        data = array.buffers()[2]
-        text = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
-        nulls = np.array([one is None for one in values], np.bool_)
-        records = Records(text, ends[:-1], ends[1:], nulls)
+        made = self.texts(Texts.of(values), place)
+        lines, bounds = bytes(made.data), made.ends.tolist()
+        return [None if made.nulls[at] else lines[bounds[at] : bounds[at + 1]] for at in range(len(values))]
+
+    def texts(self, values: Texts, place: str) -> Texts:
+        """Return values as JSON: those of a registry by their schemas. Raises IntegratorError. place: for errors."""
+        if not self.layout.format.startswith("REGISTRY_"):
+            return values
+        ends = values.ends.astype(np.int64)
+        records = Records(np.frombuffer(values.data, np.uint8), ends[:-1], ends[1:] - 1, values.nulls)
         encoding = Encoding(self._schemas, unframed=self.unframed)
         ids = encoding.ids_of(records)
         for unknown in encoding.unknown(ids):
@@ -128,8 +148,7 @@ class Documents:
         made = lines_of(records, encoding, Shape(), ids)
         if made.wrong:
             raise DataError(f"{place}: a message cannot be read by its schema: {next(iter(made.wrong.values()))}")
-        lines, bounds = bytes(made.data), made.ends.tolist()
-        return [None if nulls[at] else lines[bounds[at] : bounds[at + 1]] for at in range(len(values))]
+        return Texts(made.data, made.ends, values.nulls)
 
     def _asked(self, number: int, place: str) -> WrittenSchema:
         if self.registry is None:
@@ -144,7 +163,7 @@ def _documents(text: str) -> Iterator[Any]:
     """Yield documents that are one after another, with or without white space between."""
     at, end = 0, len(text.rstrip())
     while at < end:
-        one, at = _DECODER.raw_decode(text, at)
+        one, at = DECODER.raw_decode(text, at)
         yield one
         while at < end and text[at].isspace():
             at += 1

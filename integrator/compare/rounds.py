@@ -20,7 +20,7 @@ from integrator.sources.capture.points import Captured
 from integrator.sources.capture.ranges import text_of
 
 MOST = 100_000
-"""Keys of a table that are looked at again: rows of so many are in memory. Others that are settled are counted."""
+"""Keys of a table that are looked at again: rows of so many are in memory. Others are counted."""
 UNAVAILABLE = DebeziumModes().unavailable_value
 _AT_ONCE = 300
 _SHOWN = 20
@@ -90,7 +90,7 @@ def first_look(found: Found, noted: Sequence[Offsets]) -> None:
 def _add(found: Found, key: Records, one: Candidate) -> None:
     if len(found.candidates) < MOST:
         found.candidates[digest_of(key)] = one
-    elif one.settled:
+    elif one.settled and one.kind != "different":  # values that are written differently may be equal
         _count(found.result, one.kind)
     else:
         found.result.unsettled += 1

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from integrator.compare.as_messages import Taken
 from integrator.compare.at_topic import MessagesOf, NotComparable, Offsets, Seen, Topics, each, ranges_of, read_into
-from integrator.compare.digests import Runs, packed
+from integrator.compare.digests import INCOMPLETE, Records, Runs, packed
 from integrator.compare.merging import Clear
-from integrator.compare.messages import SET, Documents
+from integrator.compare.messages import SET, Documents, Texts
 from integrator.compare.tables import Compared
 from integrator.librdkafka.fetching import Range
 
@@ -33,6 +35,13 @@ class Sides:
         self.first = number if self.first < 0 else self.first
         self.rejected += taken.rejected
         known = keys if len(keys) == len(taken.keys) else ()
+        found, columns = None, self.messages.columns
+        if columns.reads and taken.values:
+            place = f"the rows of table {self.table.name}"
+            found = columns.of(taken.keys, self.messages.texts(Texts.of(taken.values), place), place)
+        if found is not None:
+            self._take_records(number, known, found.records)
+            return
         for at, seen in enumerate(self.rows_of(taken)):
             row, flags = self.messages.digester.row(seen.row)
             where = (number, self._size if known else -1, 0)
@@ -40,6 +49,16 @@ class Sides:
             if known:
                 self._keys.write(known[at] + b"\n")
                 self._size += len(known[at]) + 1
+
+    def _take_records(self, number: int, keys: Sequence[bytes], records: Records) -> None:
+        at = records["at"].copy()
+        records["part"], records["at"], records["said"] = number, -1, SET | (records["said"] & INCOMPLETE)
+        if keys:
+            sizes = np.array([len(one) + 1 for one in keys], np.int64)
+            records["at"] = (self._size + np.cumsum(sizes) - sizes)[at]
+            self._keys.write(b"".join([one + b"\n" for one in keys]))
+            self._size += int(sizes.sum())
+        self.at_table.extend(records)
 
     def rows_of(self, taken: Taken) -> Iterator[Seen]:
         """Yield rows of the table as messages say them. Raises NotComparable."""

@@ -1,5 +1,6 @@
 """Rows of a table and of its topic, folded and merged: by digests in files, and by a model in memory."""
 
+import itertools
 import json
 
 import numpy as np
@@ -11,7 +12,7 @@ from integrator.compare.as_messages import Taken
 from integrator.compare.at_topic import MessagesOf, NotComparable
 from integrator.compare.digests import NO_ROW, RECORD, Digester, Runs, change_of, packed
 from integrator.compare.merging import Clear, folded, merge, merged, merged_topics, repeated
-from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Told
+from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Texts, Told
 from integrator.compare.results import TableResult
 from integrator.compare.rounds import Candidate, Found, first_look, is_same, shown
 from integrator.compare.sides import Sides
@@ -91,8 +92,12 @@ def test_a_key_in_two_partitions_is_ambiguous():
     assert merge(records((1, 2, 0, 0, SET)), found.last, found.several).ambiguous == 1
 
 
+def position_text(number):
+    return f"{number:020X}|{7:016X}|{0:07X}"
+
+
 def position(number):
-    return change_of(f"{number:020X}|{7:016X}|{0:07X}") if number else b""
+    return change_of(position_text(number)) if number else b""
 
 
 @given(
@@ -263,14 +268,10 @@ def test_a_difference_is_settled_where_its_last_message_is_before_the_place(tmp_
     one = sides(tmp_path)
     taken = Taken([None] * 3, [text(id=1, v="a", op=1), text(id=2, v="b", op=1), text(id=4, v="d", op=1)])
     one.take(0, [b"1", b"2", b"4"], taken)
-    for seen in one.messages.said(
-        [None] * 3,
-        [text(id=1, v="a", op=1), text(id=2, v="B", op=2), text(id=3, v="c", op=1)],
-        (0, [1, offset, offset]),
-        "t",
-    ):
-        row, flags = one.messages.digester.row(seen.row)
-        one.at_topic.add(packed(seen.key, row, seen.where, seen.said | flags))
+    values = [text(id=1, v="a", op=1), text(id=2, v="B", op=2), text(id=3, v="c", op=1)]
+    said = one.messages.columns.of([None] * 3, Texts.of(values), "t").records
+    said["at"] = [1, offset, offset]
+    one.at_topic.extend(said)
     found = Found(one, TableResult("t", "topic"))
     first_look(found, [{("topic", 0): 10}])
     assert (found.result.rows, found.result.equal) == (3, 1)
@@ -305,3 +306,88 @@ def test_two_topics_are_both_folded(tmp_path):
     assert [int(key["key"][0]) for one in found for key in one.gone[0]] == [3]
     assert not any(len(one.extra) + len(one.missing) + len(one.different[0]) for one in found)
     assert sum(one.ambiguous for one in found) == 1
+
+
+VALUES = st.one_of(
+    st.none(), st.integers(-3, 3), st.sampled_from(["", "a", "\x1f", "é\n", "1", {"k": [1, None]}, True, 1.5])
+)
+ROWS = st.fixed_dictionaries(
+    {
+        "id": st.integers(0, 3),
+        "v": VALUES,
+        "op": st.integers(0, 5),
+        "seq": st.sampled_from([position_text(9), "x", ""]),
+    },
+    optional={"gone": st.sampled_from([0, 1, None, True]), "more": VALUES},
+)
+LAYOUTS = {
+    "plain": ("JSON", {}),
+    "with a schema": ("SCHEMA_PAYLOAD", {}),
+    "soft deletes": ("JSON", {"op": "", "soft_delete": "gone"}),
+    "by the message's key": ("JSON", {"identity": "key"}),
+    "framed keys": ("JSON", {"identity": "key", "framed_keys": True}),
+    "debezium": ("SCHEMA_PAYLOAD", {"envelope": "DEBEZIUM", "op": ""}),
+}
+
+
+def written(kind, row):
+    """A row as a message; None: a tombstone."""
+    if row is None:
+        return None
+    if kind == "debezium":
+        source = {"sequence": f'["1","{row["seq"]}"]'}
+        op = "durcct"[row["op"]]
+        images = {"before": row if op in "du" else None, "after": None if op in "dt" else row}
+        row = {"op": op, "source": source, **images}
+    return text(**({"schema": {"n": 1}, "payload": row} if LAYOUTS[kind][0] == "SCHEMA_PAYLOAD" else row))
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+@given(st.lists(st.one_of(st.none(), ROWS), min_size=1, max_size=8))
+def test_a_block_at_once_says_what_its_messages_say_one_by_one(kind, rows):
+    """The digests of rows are others, and the same where these are."""
+    form, how = LAYOUTS[kind]
+    documents = Documents(MessageFormat(form, Options(json_mode="ROW_FRAGMENTS")))
+    messages = MessagesOf(table(position="seq", columns=("v", "more"), **how), documents)
+    keys = [b"prefix" + bytes([97 if row is None else row["id"]]) for row in rows]
+    values = [written(kind, row) for row in rows]
+    one_by_one, cleared = [], []
+    for seen in messages.said(keys, values, (0, range(len(rows))), "t"):
+        if seen.said == CLEARED:
+            cleared.append((seen.where[1], seen.change))
+            continue
+        digest, flags = messages.digester.row(seen.row) if seen.said == SET else (NO_ROW, 0)
+        one_by_one.append((seen.where[1], seen.key, digest, seen.said | flags, seen.change))
+    assert messages.columns.reads
+    found = messages.columns.of(keys, Texts.of(values), "t")
+    assert [(at, change.rstrip(b"\0")) for at, change in found.cleared] == [
+        (at, change.rstrip(b"\0")) for at, change in cleared
+    ]
+    at_once = [
+        (int(one["at"]), one["key"].tobytes(), one["row"].tobytes(), int(one["said"]), one["change"])
+        for one in found.records
+    ]
+    assert [(at, key, said, change) for at, key, _, said, change in at_once] == [
+        (at, key, said, change.rstrip(b"\0")) for at, key, _, said, change in one_by_one
+    ]
+    for one, other in itertools.combinations(range(len(at_once)), 2):
+        assert (at_once[one][2] == at_once[other][2]) == (one_by_one[one][2] == one_by_one[other][2])
+
+
+@pytest.mark.parametrize("value", [b"5", b"[]", b"null", b"{", b'{"op": 1}', b"\xff", b'{"id": 1, "id": 2, "op": 1}'])
+def test_a_block_with_another_message_is_read_one_by_one(value):
+    columns = MessagesOf(table(), Documents(JSON)).columns
+    assert columns.of([None, None], Texts.of([text(id=1, v="a", op=1), value]), "t") is None
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        MessageFormat("JSON", Options(json_mode="ROW_ARRAY")),
+        MessageFormat("JSON", Options(json_mode="ROW_FRAGMENTS"), bundling=Bundling("CHANGE")),
+        MessageFormat("JSON", Options(json_mode="ROW_FRAGMENTS", encoding="utf-16")),
+    ],
+)
+def test_other_layouts_are_read_one_by_one(layout):
+    assert not MessagesOf(table(), Documents(layout)).columns.reads
+    assert not MessagesOf(table(envelope="OPENCDC"), Documents(JSON)).columns.reads
