@@ -320,7 +320,7 @@ class Campaign:
         delivery: str,
         *,
         defines: bool,
-        compares: bool,
+        compares: bool = False,
     ):
         self.database, self.broker = database, broker
         self.draw, self.seed = random.Random(seed), seed
