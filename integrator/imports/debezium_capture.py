@@ -210,10 +210,14 @@ def _take_slot(config: Config, start: str | None, draft: Draft) -> None:
 
 
 def _take_log(config: Config, start: str | None, draft: Draft) -> None:
-    """Take the number among replicas, and say what the log must have."""
-    if number := config.get("database.server.id"):
-        draft.source["server_id"] = int(number)
+    """Take the number among replicas where it is continued, and say what the log must have.
+
+    Beside the connector the channel has a number of its own: of two with the same one, the server ends the first.
+    """
+    number = config.get("database.server.id")
     if start is not None:
+        if number:
+            draft.source["server_id"] = int(number)
         draft.report.todo(
             "binlog_row_metadata must be FULL at the server since before the connector stopped: set global "
             "binlog_row_metadata = 'FULL', wait until transactions that were open then are committed, then stop the "

@@ -51,7 +51,7 @@ LOCATIONS = [
     (POSTGRES | {"database.sslmode": "verify-full", "database.sslrootcert": "/etc/ca.pem"}, "?sslmode=verify-full&sslrootcert=/etc/ca.pem"),
     (MYSQL, 'src: {class: mysql, address: "mysql://cdc@db:3306"}'),
     (MYSQL | {"connector.class": "x.MariaDbConnector", "database.server.id": "7", "database.port": "3307", "database.ssl.mode": "verify_ca"},
-     'src: {class: mariadb, address: "mariadb://cdc@db:3307?ssl_mode=verify_ca", server_id: 7}'),
+     'src: {class: mariadb, address: "mariadb://cdc@db:3307?ssl_mode=verify_ca"}'),
     # tables
     (POSTGRES | {"table.include.list": "public.orders, ops\\.o.*"}, 'tables: [public.orders, "ops.o*"]'),
     (POSTGRES | {"table.exclude.list": "public[.]audit", "schema.exclude.list": "old"}, 'exclude: [public.audit, "old.*"]'),
