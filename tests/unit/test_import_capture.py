@@ -124,6 +124,7 @@ CONTINUED = [
      'slot: s, publication: dbz_publication, partitions: leaf, start_position: "7/FF"'),
     (POSTGRES, {"last_snapshot_record": True, "snapshot": True, "lsn": 255}, 'start_position: "0/FF"'),
     (MYSQL, PLACE, 'start_position: "binlog.000001:3509"'),
+    (MYSQL | {"database.server.id": "7"}, PLACE, 'server_id: 7, start_position: "binlog.000001:3509"'),
 ]  # fmt: skip
 
 
@@ -133,7 +134,7 @@ def test_the_channel_continues_where_the_connector_stopped(config, offset, wante
     assert code == 0, printed
     assert wanted in location
     assert "the transaction that the connector sent last is sent again" in printed
-    assert ("binlog_row_metadata must be FULL" in printed) == (config is MYSQL)
+    assert ("binlog_row_metadata must be FULL" in printed) == (config["connector.class"] == MYSQL["connector.class"])
 
 
 def test_records_of_the_topic_of_offsets_are_read_the_last_one_holds(run):
