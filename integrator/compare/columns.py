@@ -81,10 +81,13 @@ class Columns:
             if len(rows) != len(there) or not rows.has_object.all():
                 return None
             said, image = self._said(rows)
+            change = self._changes(rows)
         except DataError:
             return None
-        change = self._changes(rows)
-        cleared = [(int(there[one]), change[one].tobytes()) for one in np.flatnonzero(said == CLEARED)]
+        cleared = [
+            (int(there[one]), change[one].tobytes() if change[one].any() else b"")
+            for one in np.flatnonzero(said == CLEARED)
+        ]
         kept = np.flatnonzero((said == SET) | (said == GONE))
         row, incomplete = self._rows(image)
         made = np.zeros(len(keys) if by_key else len(kept), RECORD)

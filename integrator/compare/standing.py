@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from integrator.contracts.resolved import order_of
-from integrator.errors import EnvironmentFault, command
+from integrator.errors import ConfigurationError, EnvironmentFault, command
 from integrator.run.state.directory import State
 from integrator.sources.capture import record as records
 from integrator.sources.capture.asked import asked
@@ -60,8 +60,14 @@ class Standing:
             time.sleep(_POLL_S)
 
     def wait_until_captured(self, position: str) -> None:
-        """Wait until the log is captured up to a position. Raises EnvironmentFault where it is not in two minutes."""
+        """Wait until the log is captured up to a position. Raises EnvironmentFault where it is not in two minutes.
+
+        Raises ConfigurationError for another product's position.
+        """
         since, wanted = time.monotonic(), order_of(position)
+        here = self.shown(self.source.captured())
+        if ("/" in here) != ("/" in position):
+            raise ConfigurationError(f"--at {position}: is no position of this database; one is {here}")
         while order_of(self.shown(captured := self.source.captured())) < wanted:
             if self.state.holder() is None or time.monotonic() - since > _SILENT_S:
                 raise EnvironmentFault(

@@ -360,9 +360,9 @@ def test_a_block_at_once_says_what_its_messages_say_one_by_one(kind, rows):
         one_by_one.append((seen.where[1], seen.key, digest, seen.said | flags, seen.change))
     assert messages.columns.reads
     found = messages.columns.of(keys, Texts.of(values), "t")
-    assert [(at, change.rstrip(b"\0")) for at, change in found.cleared] == [
-        (at, change.rstrip(b"\0")) for at, change in cleared
-    ]
+    assert (
+        found.cleared == cleared
+    )  # without a position: nothing, by which a truncate among partitions is not comparable
     at_once = [
         (int(one["at"]), one["key"].tobytes(), one["row"].tobytes(), int(one["said"]), one["change"])
         for one in found.records
