@@ -3,9 +3,6 @@
 # ruff: noqa: F811 - fixtures of another file
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,6 @@ from integrator.sources.postgres.server import Server
 from tests.broker.test_postgres_capture import database  # noqa: F401 - a fixture
 from tests.broker.test_schema_history import server  # noqa: F401 - a fixture
 from tests.parts import kafka_io, postgres
-from tests.parts.daemon import ROOT
 
 pytestmark = [
     pytest.mark.broker,
@@ -26,21 +22,14 @@ pytestmark = [
 
 
 @pytest.fixture
-def run(database, broker, tmp_path):
+def run(command, spark, monkeypatch, tmp_path):
     """Run a command in a directory of its own."""
+    monkeypatch.chdir(tmp_path)
 
     def ran(*words, code=0):
-        environment = {**os.environ, "SPARK_MASTER": "local[2]"}
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "run.py"), *map(str, words)],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout[-2000:] + done.stderr[-2000:]
-        return done.stdout + done.stderr
+        ended = command(*words, spark=spark)
+        assert ended.code == code, ended.out[-2000:] + ended.err[-2000:]
+        return ended.out + ended.err
 
     return ran
 

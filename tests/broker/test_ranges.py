@@ -323,6 +323,31 @@ def test_what_is_durable_is_not_read_again(database, monkeypatch):
     assert len({line["new"]["k"] for line in lines}) == 500
 
 
+def test_what_is_durable_is_known_after_a_kill_among_the_changes_that_follow(database, monkeypatch):
+    """Two kills: right after rows are durable, and right after changes are, before anything else is recorded."""
+    few(monkeypatch)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 50_000)
+    filled(database)
+    real, seals = shared.SpoolingStream.seal, [1]
+
+    def seal(self):
+        had_any = self._intake.size > 0
+        real(self)
+        seals[0] -= had_any
+        if not seals[0]:
+            raise Crash
+
+    monkeypatch.setattr(shared.SpoolingStream, "seal", seal)
+    with pytest.raises(Crash):
+        catch_up(database)
+    database.run("update t set v = repeat('y', 1000) where k < '0101'")  # a segment of its own
+    seals[0] = 2  # the first one ends the rows
+    with pytest.raises(Crash):
+        catch_up(database)
+    catch_up(database)
+    assert Counter(line["action"] for _, line in check(database)) == {"I": 500, "U": 100}
+
+
 def test_a_key_that_becomes_another_begins_the_table_anew(database, monkeypatch):
     few(monkeypatch)
     filled(database)

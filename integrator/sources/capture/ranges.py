@@ -73,14 +73,16 @@ def last_row(rows: bytes) -> bytes:
     return rows[:-1].rpartition(b"\n")[2]
 
 
-def note_durable(spool: Path, readings: Mapping[str, Reading]) -> None:
-    """Note the last rows that the last segment has of tables.
+def note_durable(spool: Path, readings: Mapping[str, Reading]) -> bool:
+    """Note the last rows that the last segment has of tables; return whether they were not known.
 
     The segment is durable before what the record says of it. Rows of an earlier reading of the table do not count.
     """
+    known = {name: one.last for name, one in readings.items()}
     for segment in reversed(sealed_in(spool) if readings else []):
         if _note_rows(segment, readings):
-            return
+            break
+    return known != {name: one.last for name, one in readings.items()}
 
 
 def _note_rows(segment: Path, readings: Mapping[str, Reading]) -> bool:

@@ -1,4 +1,7 @@
-"""Tests that are the same for several databases: which of them a run leaves out that has each test once."""
+"""Tests that are the same for several variants: which of them a run leaves out that has each test once.
+
+A variant is a database, one of two versions of PostgreSQL's server, or a guarantee of delivery.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-_PRODUCT = re.compile(r"\b(postgres|mysql|mariadb)\b", re.IGNORECASE)
+_VARIANT = re.compile(r"\b(postgres|mysql|mariadb|of this machine|of PyPI|at_least_once|exactly_once)\b", re.IGNORECASE)
 
 
 def others(ids: Iterable[str], seed: int) -> set[str]:
-    """Return the ids of tests that differ in the database alone from one that is kept, which `seed` chooses."""
+    """Return the ids of tests that differ in their variant alone from one that is kept, which `seed` chooses."""
     alike = defaultdict[str, list[str]](list)
     for one in ids:
         function, _, parameters = one.partition("[")
-        alike[f"{function}[{_PRODUCT.sub('*', parameters)}"].append(one)
+        alike[f"{function}[{_VARIANT.sub('*', parameters)}"].append(one)
     left_out = set[str]()
     for name, found in alike.items():
         kept = random.Random(f"{seed} {name}").choice(sorted(found))

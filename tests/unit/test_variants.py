@@ -1,0 +1,26 @@
+"""Tests that have variants run with one of them in `make test`, with another one by another seed."""
+
+from tests.parts import variants
+
+ALONE = ["t.py::test_a", "t.py::test_b[avro]", "t.py::test_b[json]", "t.py::test_mysql", "t.py::test_mariadb"]
+ALIKE = [f"t.py::test_c[{product}-{case}]" for product in ("mysql", "mariadb", "postgres") for case in ("x", "y")]
+
+
+def test_each_case_is_kept_with_one_variant():
+    left_out = variants.others([*ALONE, *ALIKE], 1)
+    assert len(left_out) == 4
+    assert not left_out & {*ALONE}
+    kept = {one.rpartition("-")[2] for one in ALIKE if one not in left_out}
+    assert kept == {"x]", "y]"}
+
+
+def test_seeds_choose_every_variant():
+    kept = {one for seed in range(30) for one in ALIKE if one not in variants.others(ALIKE, seed)}
+    assert kept == {*ALIKE}
+    assert variants.others(ALIKE, 5) == variants.others(reversed(ALIKE), 5)
+
+
+def test_versions_and_guarantees_are_variants():
+    alike = [f"t.py::test_d[{one}-x]" for one in ("of this machine", "of PyPI")]
+    alike += [f"t.py::test_e[x-{one}]" for one in ("at_least_once", "exactly_once")]
+    assert len(variants.others(alike, 1)) == 2
