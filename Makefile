@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # The pure tests with a marker; each process would import all others first.
 marked = -m $(1) $$(grep -rlw 'mark.$(1)' tests/unit tests/wire)
 
-.PHONY: quickstart install test fast lint fmt size leaves cov bench faults fuzz lock docs site release-dry-run clean
+.PHONY: quickstart install test nightly fast lint fmt size leaves cov bench faults fuzz lock docs site release-dry-run clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
@@ -25,16 +25,23 @@ install:
 	NUMBA_CACHE_DIR=/var/cache/integrator /opt/integrator/bin/integrator prepare
 	chown -R integrator:integrator /var/cache/integrator
 
-# What is pure runs in parallel, random schedules of exactly once among it; tests of compiled loops once more with each index checked, and those with little data without
-# the compiler. Tests with Spark and a broker, those of faults among them, run in three processes, each with its own Spark and
-# broker; those of several databases with one of them, by a seed that is printed: `make faults` has all.
+# What is pure runs in parallel, random schedules of exactly once among it; tests of compiled loops with each index
+# checked. Tests with Spark and a broker run in three processes, each with its own Spark and broker; what takes long is
+# left to `make nightly`, and those that have variants run with one of them, by a seed that is printed.
 test: $(VENV)/prepared lint size
 	$(BIN)/python -m tests.leaves --random 3 --tests
-	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
+	$(BIN)/pytest -n auto --dist loadfile -m 'not engine' tests/unit tests/wire tests/fuzz
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine)
 	$(BIN)/pytest -n auto tests/model
+	$(BIN)/pytest -n 3 --dist loadfile --by-day tests/faults tests/broker
+
+# All tests, in some hours: those with a broker in all variants, and compiled loops without the compiler.
+nightly: $(VENV)/prepared lint leaves
+	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine_without_compiler)
-	$(BIN)/pytest -n 3 --dist worksteal --one-product tests/faults tests/broker
+	$(BIN)/pytest -n auto tests/model
+	$(BIN)/pytest -n 3 --dist loadfile tests/faults tests/broker
 
 # Pure tests that matter to most changes: neither Spark nor a broker.
 fast: $(VENV)/installed
@@ -73,8 +80,8 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.capture
 	$(BIN)/python -m tests.bench.guarantees
 
-faults: $(VENV)/prepared leaves
-	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
+# Campaigns of hundreds of rounds, in days.
+faults: nightly
 	$(BIN)/python -m tests.model --schedules 1000000 --seed 100000
 	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 1
 	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 2 --delivery exactly_once

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from tests.parts import brokers, daemon, java, jdbc, registries, variants
+from tests.parts import brokers, daemon, java, jdbc, nightly, registries, variants
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,9 +37,10 @@ hypothesis.settings.load_profile("suite")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--one-variant",
+        "--by-day",
         action="store_true",
-        help="of tests that have variants (databases, versions, guarantees), each with one, by INTEGRATOR_TEST_SEED",
+        help="without what is for the night (tests/parts/nightly.py); and of tests that have variants (databases, "
+        f"versions, guarantees), each with one, by {_SEED}",
     )
 
 
@@ -49,14 +50,15 @@ def pytest_configure() -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     header = ["broker: said by the first test that needs one, and in the summary"]
-    if config.getoption("--one-variant"):
-        header.append(f"one variant of each test that has several: {_SEED}={os.environ[_SEED]}")
+    if config.getoption("--by-day"):
+        header.append(f"one variant of each test that has several: {_SEED}={os.environ[_SEED]}; the rest: make nightly")
     return header
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--one-variant"):
-        left_out = variants.others([item.nodeid for item in items], int(os.environ[_SEED]))
+    if config.getoption("--by-day"):
+        ids = [item.nodeid for item in items]
+        left_out = nightly.left_out(ids) | variants.others(ids, int(os.environ[_SEED]))
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
 

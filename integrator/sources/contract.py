@@ -10,18 +10,20 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import xxhash
 
-from integrator.channel.problems import Report
-from integrator.channel.sources import SourceLocation
 from integrator.contracts.recipe import Recipe
 from integrator.decode.contract import File
 from integrator.errors import IntegratorError, Place, SchemasFound
 from integrator.schema import Table
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice, SliceListing, TaskSlice
+
+if TYPE_CHECKING:  # the model of channels, which workers need nothing of
+    from integrator.channel.problems import Report
+    from integrator.channel.sources import SourceLocation
 
 Problems: TypeAlias = Iterator[tuple[str, str]]
 """Problems of a location: the key, and what is wrong there."""

@@ -153,7 +153,8 @@ def test_a_refresh_that_was_cut_off_sends_the_other_slices_only(refresh, broker,
         assert ended(path, number, 2) == code
         assert (state / "suspended").read_text().strip() == "refresh"
         through.append({path.stem for path in (state / "refresh").glob("orders.*.json")})
-        assert 2 <= len(through[-1] - through[-2]) <= 4
+        assert len(through[-1] - through[-2]) >= 2
+        assert len(through[-1]) < 8
     with pytest.raises(IntegratorError, match="is not finished, and it was started with"):
         refresh(path, slices=("id%4",))
     assert (state / "suspended").exists()

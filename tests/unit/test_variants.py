@@ -1,6 +1,8 @@
 """Tests that have variants run with one of them in `make test`, with another one by another seed."""
 
-from tests.parts import variants
+from pathlib import Path
+
+from tests.parts import nightly, variants
 
 ALONE = ["t.py::test_a", "t.py::test_b[avro]", "t.py::test_b[json]", "t.py::test_mysql", "t.py::test_mariadb"]
 ALIKE = [f"t.py::test_c[{product}-{case}]" for product in ("mysql", "mariadb", "postgres") for case in ("x", "y")]
@@ -24,3 +26,10 @@ def test_versions_and_guarantees_are_variants():
     alike = [f"t.py::test_d[{one}-x]" for one in ("of this machine", "of PyPI")]
     alike += [f"t.py::test_e[x-{one}]" for one in ("at_least_once", "exactly_once")]
     assert len(variants.others(alike, 1)) == 2
+
+
+def test_what_is_for_the_night_is_there():
+    root = Path(__file__).parents[2]
+    for one in nightly.NIGHTLY:
+        path, _, function = one.partition("::")
+        assert f"def {function}" in (root / path).read_text(encoding="utf-8"), one

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import first, plain_text
 from integrator.arrow.base64 import base64
+from integrator.contracts.connect_schema import type_of
 from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.column_names import found as of_column
 from integrator.decode.dialects.debezium_decimals import UNSIGNED
@@ -37,7 +38,6 @@ from integrator.engine.pairs import KnownValues
 from integrator.engine.values import Slices
 from integrator.errors import DataError, Fault, Place
 from integrator.schema import Column, Table, Type, arrow_type
-from integrator.tables.connect import type_of
 
 _SPECIAL = (BITS, DECIMAL, VARIABLE)
 _EMPTY_TEXTS = ("", "0", "0.0", "false", "AA==", "{}", "[]", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from integrator import schema
-from integrator.tables.connect import type_of
+from integrator.contracts.connect_schema import type_of
 
 BITS = "io.debezium.data.Bits"
 DECIMAL = "org.apache.kafka.connect.data.Decimal"

@@ -8,6 +8,8 @@ from itertools import islice
 
 import numpy as np
 
+from integrator.contracts import connect_schema as connect
+from integrator.contracts.connect_schema import Connect
 from integrator.contracts.written_schema import WrittenSchema
 from integrator.decode.dialects import recognized
 from integrator.decode.encodings.encoded import AS_TEXT, Encoding, Records
@@ -21,8 +23,6 @@ from integrator.sources.kafka.ranges import Stream
 from integrator.sources.kafka.schemas import some_blocks
 from integrator.sources.kafka.source import Topics
 from integrator.sources.slices import TaskSlice
-from integrator.tables import connect
-from integrator.tables.connect import Connect
 
 _LINES = 100
 _BYTES = 4 * 1024 * 1024

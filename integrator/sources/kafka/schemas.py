@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from integrator import durable
+from integrator.contracts.connect_schema import Connect
 from integrator.contracts.registry_access import RegistryAccess
 from integrator.contracts.written_schema import SchemaKind, WrittenSchema
 from integrator.decode.encodings.encoded import Encoding, Records, Shape, Unframed, lines_of
@@ -29,7 +30,6 @@ from integrator.librdkafka.cluster import Cluster, cluster_of
 from integrator.librdkafka.consumer import Consumer
 from integrator.librdkafka.fetching import Range
 from integrator.sources.kafka import faults
-from integrator.tables.connect import Connect
 
 CLIENTS: dict[str, str] = {"confluent": "integrator.registry.client"}
 """Modules that ask a registry, imported at first use: the vendor's library takes 0.6 s to load."""

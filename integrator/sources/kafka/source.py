@@ -13,6 +13,7 @@ from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Report
 from integrator.channel.registry_access import access_of
 from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern, is_read
+from integrator.contracts import connect_schema as connect
 from integrator.decode.encodings.program import SchemaRefused
 from integrator.decode.encodings.shelf import program_of
 from integrator.errors import ConfigurationError, Place, SchemasFound, SourceAway
@@ -32,7 +33,6 @@ from integrator.sources.kafka.schemas import (
     written_schema,
 )
 from integrator.sources.location import check_table
-from integrator.tables import connect
 
 
 @dataclass(frozen=True)

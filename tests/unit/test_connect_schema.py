@@ -3,8 +3,8 @@
 import pytest
 
 from integrator import schema
+from integrator.contracts.connect_schema import row_of, table_of, type_of
 from integrator.schema import describe, described
-from integrator.tables.connect import row_of, table_of, type_of
 
 DATA, TIME = "org.apache.kafka.connect.data.", "io.debezium.time."
 TYPES = {

@@ -1,0 +1,47 @@
+"""Tests that `make test` leaves out, and `make nightly` has: by the beginning of their ids, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_CAMPAIGN = "a campaign: many rounds, in which processes are killed"
+_OTHERS = "other programs, which take minutes to make or to start"
+_PAGE = "a page that is followed word for word, with new environments and servers"
+_SERVERS = "several servers of its own, one after another"
+NIGHTLY = {
+    "tests/broker/test_airbyte.py": _OTHERS,
+    "tests/broker/test_conduit.py": _OTHERS,
+    "tests/broker/test_continued_connector.py": _OTHERS,
+    "tests/broker/test_debezium_topics.py": _OTHERS,
+    "tests/broker/test_failover.py": _SERVERS,
+    "tests/broker/test_fuzzed_job.py": _CAMPAIGN,
+    "tests/broker/test_kafka_access.py": _SERVERS,
+    "tests/broker/test_kafka_versions.py": _SERVERS,
+    "tests/broker/test_migration.py": _OTHERS,
+    "tests/broker/test_msk_iam.py": _SERVERS,
+    "tests/broker/test_postgres_failover.py": _SERVERS,
+    "tests/broker/test_production_page.py": _PAGE,
+    "tests/broker/test_quickstart.py": _PAGE,
+    "tests/broker/test_replaced_connector.py": _OTHERS,
+    "tests/broker/test_secured_cluster.py": _SERVERS,
+    "tests/broker/test_tutorial.py": _PAGE,
+    "tests/faults/test_campaign.py": _CAMPAIGN,
+    "tests/faults/test_capture_campaign.py::test_i9": _CAMPAIGN,
+    "tests/faults/test_daemon.py::test_kill_minus_nine": _CAMPAIGN,
+    "tests/faults/test_failover_campaign.py": _CAMPAIGN,
+    "tests/faults/test_failures.py": _SERVERS,
+    "tests/faults/test_live_postgres.py": _CAMPAIGN,
+    "tests/faults/test_long_transaction.py": "gigabytes",
+    "tests/faults/test_many_channels.py": _CAMPAIGN,
+    "tests/faults/test_resolved_campaign.py": _CAMPAIGN,
+    "tests/faults/test_restarts.py": _CAMPAIGN,
+    "tests/faults/test_restored_states.py::test_each_change_comes_once": _CAMPAIGN,
+    "tests/faults/test_spark_cluster.py": _SERVERS,
+    "tests/faults/test_state_damage.py": _CAMPAIGN,
+    "tests/faults/test_topics_campaign.py": _CAMPAIGN,
+}
+
+
+def left_out(ids: Sequence[str]) -> set[str]:
+    """Return the ids of tests that are for the night."""
+    return {one for one in ids if one.startswith(tuple(NIGHTLY))}
