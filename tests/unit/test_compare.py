@@ -1,7 +1,9 @@
 """Rows of a table and of its topic, folded and merged: by digests in files, and by a model in memory."""
 
+import contextlib
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -16,11 +18,14 @@ from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, 
 from integrator.compare.results import TableResult
 from integrator.compare.rounds import Candidate, Found, first_look, is_same, shown
 from integrator.compare.sides import Sides
+from integrator.compare.standing import Standing
 from integrator.compare.tables import Compared
 from integrator.contracts.message_format import Bundling, MessageFormat, Options
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.errors import DataError
+from integrator.errors import DataError, IntegratorError
 from integrator.schema import Column, Integer, Table
+from integrator.sources.binlog import events
+from integrator.sources.postgres.server import lsn_of, lsn_text
 
 pytestmark = pytest.mark.fast
 
@@ -391,3 +396,42 @@ def test_a_block_with_another_message_is_read_one_by_one(value):
 def test_other_layouts_are_read_one_by_one(layout):
     assert not MessagesOf(table(), Documents(layout)).columns.reads
     assert not MessagesOf(table(envelope="OPENCDC"), Documents(JSON)).columns.reads
+
+
+class _At:
+    """A source that was captured up to a position, of a channel that does not run."""
+
+    def __init__(self, position):
+        self._position = position
+
+    def captured(self):
+        return self._position
+
+    def holder(self):
+        return None
+
+
+OF_POSTGRES, OF_BINLOG = (
+    (lsn_text, lsn_of("0/1A2B3C8")),
+    (events.position_text, events.position_of("binlog.000003", 1234)),
+)
+OF_ANOTHER = "is no position of this database; one is"
+
+
+@pytest.mark.parametrize(
+    ("database", "wanted", "said"),
+    [
+        (OF_POSTGRES, "0/1A2B3C8", ""),
+        (OF_POSTGRES, "0/1A2B3C9", "and not up to 0/1A2B3C9 (--at): start it"),
+        (OF_POSTGRES, "binlog.000003:1234", f"{OF_ANOTHER} 0/1A2B3C8"),
+        (OF_BINLOG, events.position_text(events.position_of("binlog.000003", 1234)), ""),
+        (OF_BINLOG, events.position_text(events.position_of("binlog.000004", 4)), "(--at): start it"),
+        (OF_BINLOG, "0/1A2B3C8", OF_ANOTHER),
+    ],
+)
+def test_a_position_is_waited_for_or_refused(database, wanted, said):
+    shown, captured = database
+    at = _At(captured)
+    standing = Standing("orders", at, at, shown)
+    with pytest.raises(IntegratorError, match=re.escape(said)) if said else contextlib.nullcontext():
+        standing.wait_until_captured(wanted)

@@ -25,7 +25,10 @@ if __name__ == "__main__":
     from pyspark import daemon
 
     if sys.argv[1:] == ["pyspark.worker"]:  # others plan or list, and need none of it
+        from integrator.engine import compiled
+
         list(import_steps(iter(())))
+        compiled.begin()
         # What is imported lives as long as the worker: it need not be looked at by the collection after each task, nor
         # be copied for that. Nor need one follow each 700 objects: of a recipe of 2,000 tables, a fifth of the time.
         # https://docs.python.org/3/library/gc.html#gc.freeze
