@@ -8,20 +8,29 @@ _CAMPAIGN = "a campaign: many rounds, in which processes are killed"
 _OTHERS = "other programs, which take minutes to make or to start"
 _PAGE = "a page that is followed word for word, with new environments and servers"
 _SERVERS = "several servers of its own, one after another"
+_PROCESSES = "several processes with a Spark of their own, one after another"
+_LAYOUTS = "many layouts, which tests/unit/test_compare.py has, too"
 NIGHTLY = {
     "tests/broker/test_airbyte.py": _OTHERS,
+    "tests/broker/test_binlog_alone.py::test_i9_a_crash_after_each_event": _CAMPAIGN,
+    "tests/broker/test_compare.py::test_each_layout": _LAYOUTS,
+    "tests/broker/test_compare.py::test_it_is_equal_while": _CAMPAIGN,
     "tests/broker/test_conduit.py": _OTHERS,
     "tests/broker/test_continued_connector.py": _OTHERS,
     "tests/broker/test_debezium_topics.py": _OTHERS,
     "tests/broker/test_failover.py": _SERVERS,
     "tests/broker/test_fuzzed_job.py": _CAMPAIGN,
     "tests/broker/test_kafka_access.py": _SERVERS,
+    "tests/broker/test_kafka_source.py::test_a_cycle_that_is_sent_again": _PROCESSES,
+    "tests/broker/test_kafka_source.py::test_exactly_once_over_a_kill": _PROCESSES,
     "tests/broker/test_kafka_versions.py": _SERVERS,
     "tests/broker/test_migration.py": _OTHERS,
     "tests/broker/test_msk_iam.py": _SERVERS,
     "tests/broker/test_postgres_failover.py": _SERVERS,
     "tests/broker/test_production_page.py": _PAGE,
     "tests/broker/test_quickstart.py": _PAGE,
+    "tests/broker/test_refresh.py::test_a_refresh_that_was_cut_off": _PROCESSES,
+    "tests/broker/test_refresh.py::test_a_terminal_shows": _PROCESSES,
     "tests/broker/test_replaced_connector.py": _OTHERS,
     "tests/broker/test_secured_cluster.py": _SERVERS,
     "tests/broker/test_tutorial.py": _PAGE,
