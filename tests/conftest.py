@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--by-day",
         action="store_true",
         help="without what is for the night (tests/parts/nightly.py); and of tests that have variants (databases, "
-        f"versions, guarantees), each with one, by {_SEED}",
+        f"versions, guarantees, formats), each with one, by {_SEED}",
     )
 
 

@@ -1,6 +1,6 @@
 """Tests that are the same for several variants: which of them a run leaves out that has each test once.
 
-A variant is a database, one of two versions of PostgreSQL's server, or a guarantee of delivery.
+A variant is a database, one of two versions of PostgreSQL's server, a guarantee of delivery, or a format of messages.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-_VARIANT = re.compile(r"\b(postgres|mysql|mariadb|of this machine|of PyPI|at_least_once|exactly_once)\b", re.IGNORECASE)
+_DATABASES, _GUARANTEES = "postgres|mysql|mariadb|of this machine|of PyPI", "at_least_once|exactly_once"
+_FORMATS = "connect-json|json[-_]?schema|json|avro|protobuf"
+_VARIANT = re.compile(rf"\b({_DATABASES}|{_GUARANTEES}|{_FORMATS})\b", re.IGNORECASE)
 
 
 def others(ids: Iterable[str], seed: int) -> set[str]:

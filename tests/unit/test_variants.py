@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.parts import nightly, variants
 
-ALONE = ["t.py::test_a", "t.py::test_b[avro]", "t.py::test_b[json]", "t.py::test_mysql", "t.py::test_mariadb"]
+ALONE = ["t.py::test_a", "t.py::test_b[one]", "t.py::test_b[two]", "t.py::test_mysql", "t.py::test_mariadb"]
 ALIKE = [f"t.py::test_c[{product}-{case}]" for product in ("mysql", "mariadb", "postgres") for case in ("x", "y")]
 
 
@@ -22,10 +22,11 @@ def test_seeds_choose_every_variant():
     assert variants.others(ALIKE, 5) == variants.others(reversed(ALIKE), 5)
 
 
-def test_versions_and_guarantees_are_variants():
+def test_versions_guarantees_and_formats_are_variants():
     alike = [f"t.py::test_d[{one}-x]" for one in ("of this machine", "of PyPI")]
     alike += [f"t.py::test_e[x-{one}]" for one in ("at_least_once", "exactly_once")]
-    assert len(variants.others(alike, 1)) == 2
+    alike += [f"t.py::test_f[{one}-1-x]" for one in ("connect-json", "json", "avro", "JSON_SCHEMA", "PROTOBUF")]
+    assert len(variants.others(alike, 1)) == 6
 
 
 def test_what_is_for_the_night_is_there():
