@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
@@ -96,7 +97,7 @@ def _source_of(journal: Path, found_by: SliceListing) -> type[SliceStream]:
     name = f"{NAME}_{hashlib.sha256(str(journal).encode()).hexdigest()[:16]}"
 
     class OfChannel(SliceStream):
-        listing = pickle.dumps(found_by)
+        listing = cloudpickle.dumps(found_by)  # also of a program's own classes
 
         @classmethod
         def name(cls) -> str:
