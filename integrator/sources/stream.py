@@ -97,7 +97,7 @@ def _source_of(journal: Path, found_by: SliceListing) -> type[SliceStream]:
     name = f"{NAME}_{hashlib.sha256(str(journal).encode()).hexdigest()[:16]}"
 
     class OfChannel(SliceStream):
-        listing = cloudpickle.dumps(found_by)  # also of a program's own classes
+        listing = cloudpickle.dumps(found_by)  # type: ignore[no-untyped-call] # by value, where it is a program's own
 
         @classmethod
         def name(cls) -> str:
