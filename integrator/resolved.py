@@ -98,8 +98,8 @@ class Reader:
         while message is None or not is_at(message, position, tables):
             left = _POLL_S if until is None else min(_POLL_S, until - time.monotonic())
             if left < 0:
-                said = "nothing" if self.last is None else _said(self.last, tables)
-                raise TimeoutError(f"{self._topic}: {position} is not reached in {timeout_s} s; resolved: {said}")
+                reached = "nothing" if self.last is None else _shown(self.last, tables)
+                raise TimeoutError(f"{self._topic}: {position} is not reached in {timeout_s} s; resolved: {reached}")
             message = self.next(left) or self.last
         return message
 
@@ -121,7 +121,7 @@ def _is_before(message: Resolved, last: Resolved) -> bool:
     return any(one is not None and (now is None or now.integ_seq < one.integ_seq) for one, now in pairs)
 
 
-def _said(message: Resolved, tables: Sequence[str]) -> str:
+def _shown(message: Resolved, tables: Sequence[str]) -> str:
     names = tables or [name for name, one in message.tables.items() if one.why]
     lacking = "; ".join(f"{name}: {message.tables[name].why}" for name in names if name in message.tables)
     return f"{message.point.position if message.point else None}{f' ({lacking})' if lacking else ''}"

@@ -130,9 +130,10 @@ def _follow(planned: Callable[[], Plan], options: Options, pause: float, *, as_o
             if as_object:
                 typer.echo(json.dumps({"table": result.table, **kept}, default=str))
                 continue
-            said = "equal" if result.is_equal else (result.why and f"not comparable: {result.why}") or _numbers(result)
+            why = result.why and f"not comparable: {result.why}"
+            found = "equal" if result.is_equal else why or _numbers(result)
             proved = f"; proved last {kept['proved']} at {kept['proved_position']}" if "proved" in kept else ""
-            typer.echo(f"{kept['compared']} {result.table}: {said}; {counted(result.rows, 'row')}{proved}")
+            typer.echo(f"{kept['compared']} {result.table}: {found}; {counted(result.rows, 'row')}{proved}")
             for difference in result.differences:
                 typer.echo(f"{result.table}: {_text(difference)}")
 

@@ -107,8 +107,8 @@ def free_port() -> int:
 
 def run(words: Sequence[str], directory: Path, owner: pwd.struct_passwd | None, log: Path | None = None) -> None:
     """Run a server program; its output goes to a file, since a pipe would be kept open by the server that it starts."""
-    said = directory / "said"
-    with said.open("wb") as file:
+    output = directory / "output"
+    with output.open("wb") as file:
         done = subprocess.run(
             words,
             cwd=directory,
@@ -123,5 +123,5 @@ def run(words: Sequence[str], directory: Path, owner: pwd.struct_passwd | None, 
     if done.returncode:
         logged = log.read_text(errors="replace")[-2000:] if log and log.exists() else ""
         raise EnvironmentFault(
-            f"{Path(words[0]).name} failed: {said.read_text(errors='replace')[-2000:].strip()}{logged}"
+            f"{Path(words[0]).name} failed: {output.read_text(errors='replace')[-2000:].strip()}{logged}"
         )

@@ -139,8 +139,8 @@ def _definitions(options: Options) -> tuple[Definition, str, list[str]]:
         return Definition(list(options.source.tables), []), "", []
     dialect, notes = options.sql_dialect, list[str]()
     if dialect is None:
-        dialect, is_told = dialect_of(options.definitions)
-        if not is_told:
+        dialect, is_certain = dialect_of(options.definitions)
+        if not is_certain:
             notes.append(
                 f"it is not clear from {options.definitions} which database's SQL it is: it is read as {dialect}"
             )
@@ -211,10 +211,10 @@ def dialect_of(definitions: Path) -> tuple[str, bool]:
     if notation is None or notation.databases is None:
         return TableFile(file="").sql_dialect, True
     try:
-        among, is_told = notation.databases.candidates(tables.text_of(definitions), definitions.name)
+        among, is_certain = notation.databases.candidates(tables.text_of(definitions), definitions.name)
     except (OSError, UnicodeDecodeError):
         return TableFile(file="").sql_dialect, True  # which reading it says
-    if is_told:
+    if is_certain:
         return among[0], True
     wrong: dict[str, int] = {}
     for dialect in among:

@@ -1,9 +1,9 @@
 """Compares tables of a captured database with their topics, while changes continue.
 
 tables       which tables can be compared, and how: what tells rows apart, and which columns are functions of the row
-messages     messages -> rows: formats and envelopes unwrapped; what a message says of a row
+messages     messages -> rows: formats and envelopes unwrapped; the effect of a message on a row
 digests      rows -> digests of key and row, in files by digests of keys
-merging      what a key's messages say of it, and whether its row says the same
+merging      the row that a key's messages leave, and whether the table has the same
 as_messages  rows as COPY writes them, as the messages that a refresh would send
 at_table     the rows of tables, at positions of the log
 at_topic     the topic's messages, committed ones only, from one offset to another

@@ -11,7 +11,7 @@ import xxhash
 from integrator.compare.columns import Columns
 from integrator.compare.digests import NO_ROW, Digester, Runs, change_of, packed
 from integrator.compare.merging import Clear
-from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Row, Texts, Told
+from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Effects, Row, Texts
 from integrator.compare.tables import Compared
 from integrator.deliver.kafka.probe import compacted
 from integrator.errors import DataError, EnvironmentFault
@@ -29,13 +29,13 @@ _PREFIX_BYTES = 5
 
 @dataclass(frozen=True)
 class Seen:
-    """What a message says of a row.
+    """The effect of a message on a row.
 
     key: the digest of its key. where: partition, offset, and place in the message. change: see `digests.change_of`.
     """
 
     key: bytes
-    said: int
+    effect: int
     row: Row
     where: tuple[int, int, int]
     change: bytes = b""
@@ -108,19 +108,19 @@ def ranges_of(topic: str, begin: Offsets, end: Offsets) -> list[Range]:
 
 
 class MessagesOf:
-    """What messages of a table say."""
+    """The effects of messages of a table."""
 
     def __init__(self, table: Compared, documents: Documents) -> None:
         """documents: what makes JSON of values."""
         self._table, self._documents = table, documents
-        self._reader = Told(table.envelope, table.op, table.codes, table.soft_delete, table.key).reader()
+        self._reader = Effects(table.envelope, table.op, table.codes, table.soft_delete, table.key).reader()
         self.digester = Digester(table.columns, table.key if table.identity == "row" else ())
         self.columns = Columns(table, documents, self._unprefixed)
 
-    def said(
+    def effects(
         self, keys: Sequence[bytes | None], values: Sequence[bytes | None], at: tuple[int, Sequence[int]], place: str
     ) -> Iterator[Seen]:
-        """Yield what messages say. at: their partition, and their offsets. place: for errors."""
+        """Yield the effects of messages. at: their partition, and their offsets. place: for errors."""
         by_key, (part, offsets) = self._table.identity == "key", at
         reader, key_of = self._reader, self.digester.key
         for key, rows, offset in zip(keys, self._each(values, place), offsets, strict=True):
@@ -130,14 +130,14 @@ class MessagesOf:
                 continue
             for inside, row in enumerate(rows):
                 change, where = self._change(row), (part, offset, inside)
-                for said, image in reader(row):
-                    if said == NOTHING:
+                for effect, image in reader(row):
+                    if effect == NOTHING:
                         continue
-                    if said == CLEARED:
+                    if effect == CLEARED:
                         yield Seen(b"", CLEARED, row, where, change)
                     elif not by_key:
                         try:
-                            yield Seen(key_of(image), said, image, where, change)
+                            yield Seen(key_of(image), effect, image, where, change)
                         except KeyError:
                             raise NotComparable(
                                 f"{place}: the message at offset {offset} lacks columns of the key"
@@ -145,7 +145,7 @@ class MessagesOf:
                     elif key is None:
                         raise NotComparable(f"{place}: the message at offset {offset} has no key")
                     else:
-                        yield Seen(self._digest(key), said, image, where, change)
+                        yield Seen(self._digest(key), effect, image, where, change)
 
     def _each(self, values: Sequence[bytes | None], place: str) -> Iterator[list[Any] | None]:
         """Yield the rows of each value: few of them are in memory at once."""
@@ -179,7 +179,7 @@ def key_digest(key: bytes) -> bytes:
 
 
 def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence[Range]) -> Clear:
-    """Write what ranges of a topic say as records; return where all rows before are gone.
+    """Write the effects of messages in ranges of a topic as records; return where all rows before are gone.
 
     Raises NotComparable, DataError, EnvironmentFault.
     """
@@ -212,16 +212,16 @@ def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence
             runs.extend(found.records)
             continue
         for seen in _seen(messages, one, block):
-            if seen.said == CLEARED:
+            if seen.effect == CLEARED:
                 cleared(one, seen.where, seen.change)
                 continue
-            row, flags = digest(seen.row) if seen.said == SET else (NO_ROW, 0)
-            runs.add(packed(seen.key, row, seen.where, seen.said | flags, seen.change))
+            row, flags = digest(seen.row) if seen.effect == SET else (NO_ROW, 0)
+            runs.add(packed(seen.key, row, seen.where, seen.effect | flags, seen.change))
     return clear
 
 
 def each(topics: Topics, messages: MessagesOf, ranges: Sequence[Range]) -> Iterator[tuple[Range, Seen]]:
-    """Yield what the messages of ranges say, in order within each partition. Raises DataError, EnvironmentFault."""
+    """Yield the effects of messages in ranges, in order within each partition. Raises DataError, EnvironmentFault."""
     for one, block in topics.blocks(ranges):
         for seen in _seen(messages, one, block):
             yield one, seen
@@ -230,7 +230,7 @@ def each(topics: Topics, messages: MessagesOf, ranges: Sequence[Range]) -> Itera
 def _seen(messages: MessagesOf, one: Range, block: Block) -> Iterator[Seen]:
     place = f"{one.topic}/{one.partition}"
     try:
-        yield from messages.said(block.keys(), values_of(block), (one.partition, block.offsets.tolist()), place)
+        yield from messages.effects(block.keys(), values_of(block), (one.partition, block.offsets.tolist()), place)
     except DataError as error:
         raise NotComparable(str(error)) from None
 

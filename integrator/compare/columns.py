@@ -37,11 +37,11 @@ _SEQUENCE = sum(SEQUENCE_WIDTHS) + 2
 _NIBBLES = np.full(256, 255, np.uint8)
 _NIBBLES[np.frombuffer(b"0123456789ABCDEF", np.uint8)] = np.arange(16)
 _NIBBLES[np.frombuffer(b"abcdef", np.uint8)] = np.arange(10, 16)
-_SAID = {"d": GONE, "t": CLEARED, "c": SET, "u": SET, "r": SET}
+_EFFECTS = {"d": GONE, "t": CLEARED, "c": SET, "u": SET, "r": SET}
 
 
 class Digests(NamedTuple):
-    """What a block says. records: of rows that are set or gone, `at` is the number of the message in the block.
+    """The effects of a block of messages. records: of rows that are set or gone; `at` is the number of the message.
 
     cleared: the numbers of messages by which all rows are gone, and their positions, see `digests.change_of`.
     """
@@ -67,7 +67,7 @@ class Columns:
         return layout.bundling.mode == "ROW" and is_row and is_utf8 and self.table.envelope in _ENVELOPES
 
     def of(self, keys: Sequence[bytes | None], texts: Texts, place: str) -> Digests | None:
-        """Return what messages say; None where they must be read row by row. place: for errors."""
+        """Return the effects of messages; None where they must be read row by row. place: for errors."""
         there = np.flatnonzero(~texts.nulls)
         by_key = self.table.identity == "key"
         if by_key and any(key is None for key in keys):
@@ -80,20 +80,20 @@ class Columns:
                 rows = rows.inner("payload", _EXPECTED)
             if len(rows) != len(there) or not rows.has_object.all():
                 return None
-            said, image = self._said(rows)
+            effect, image = self._effects(rows)
             change = self._changes(rows)
         except DataError:
             return None
         cleared = [
             (int(there[one]), change[one].tobytes() if change[one].any() else b"")
-            for one in np.flatnonzero(said == CLEARED)
+            for one in np.flatnonzero(effect == CLEARED)
         ]
-        kept = np.flatnonzero((said == SET) | (said == GONE))
+        kept = np.flatnonzero((effect == SET) | (effect == GONE))
         row, incomplete = self._rows(image)
         made = np.zeros(len(keys) if by_key else len(kept), RECORD)
         of_rows = made[there[kept]] if by_key else made
-        of_rows["said"] = said[kept] | np.where((said[kept] == SET) & incomplete[kept], INCOMPLETE, 0)
-        of_rows["row"] = np.where((said[kept] == SET)[:, None], row[kept], 0)
+        of_rows["effect"] = effect[kept] | np.where((effect[kept] == SET) & incomplete[kept], INCOMPLETE, 0)
+        of_rows["row"] = np.where((effect[kept] == SET)[:, None], row[kept], 0)
         of_rows["change"], of_rows["at"] = change[kept].view("S22")[:, 0], there[kept]
         if not by_key:
             digests = self._keys(image, kept)
@@ -101,19 +101,19 @@ class Columns:
                 return None
             made["key"] = digests
             return Digests(made, cleared)
-        made["said"], made["at"] = NOTHING, np.arange(len(keys))
-        made["said"][np.flatnonzero(texts.nulls)] = GONE
+        made["effect"], made["at"] = NOTHING, np.arange(len(keys))
+        made["effect"][np.flatnonzero(texts.nulls)] = GONE
         made[there[kept]] = of_rows
         made["key"] = _digested([self.unprefixed(key) for key in keys if key is not None])
-        return Digests(made[made["said"] != NOTHING], cleared)
+        return Digests(made[made["effect"] != NOTHING], cleared)
 
-    def _said(self, rows: Objects) -> tuple[Ints, Objects]:
-        """Return what each message says, and the row that it says it of."""
+    def _effects(self, rows: Objects) -> tuple[Ints, Objects]:
+        """Return the effect of each message, and the row that it is on."""
         table, none = self.table, np.zeros(len(rows), np.bool_)
         if table.envelope:
             op = rows.labels("op")
-            said = np.array([*(_SAID.get(text, NOTHING) for text in op.texts), NOTHING], np.int64)[op.codes]
-            return said, rows.inner("before", _EXPECTED).either(said == GONE, rows.inner("after", _EXPECTED))
+            effect = np.array([*(_EFFECTS.get(text, NOTHING) for text in op.texts), NOTHING], np.int64)[op.codes]
+            return effect, rows.inner("before", _EXPECTED).either(effect == GONE, rows.inner("after", _EXPECTED))
         code = np.full(len(rows), -1, np.int64)
         if table.op:
             known, op = {str(value): code for value, code in table.codes}, rows.labels(table.op)

@@ -1,8 +1,8 @@
 """Rows as digests of their keys and values, in files by digests of keys.
 
 A record is 74 bytes: the digest of the key, that of the compared values (both of 128 bits, XXH3), where the row is,
-what its message says, and the change's position. The records of a key are in one of 256 files, in the order in which
-they were written, so that the last one of a key is what it is now. One file of each side is in memory at a time.
+the effect of its message, and the change's position. The records of a key are in one of 256 files, in the order in
+which they were written, so that the last one of a key is what it is now. One file of each side is in memory at a time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RECORD = np.dtype(
         ("part", "<i4"),
         ("at", "<i8"),
         ("inside", "<i4"),
-        ("said", "<i4"),
+        ("effect", "<i4"),
         ("change", "S22"),
     ]
 )
@@ -39,7 +39,7 @@ _SHIFT = np.uint64(56)
 _WAITING = 1 << 17
 """Records that are written at once."""
 INCOMPLETE, KIND = 8, 7
-"""In `said`: the message lacks columns that are compared, for the source has left their values out."""
+"""In `effect`: the message lacks columns that are compared, for the source has left their values out."""
 _ABSENT = "absent"
 
 
@@ -112,9 +112,9 @@ _PACKED = struct.Struct("<16s16siqii22s")
 NO_ROW = bytes(16)
 
 
-def packed(key: bytes, row: bytes, where: tuple[int, int, int], said: int, change: bytes = b"") -> bytes:
+def packed(key: bytes, row: bytes, where: tuple[int, int, int], effect: int, change: bytes = b"") -> bytes:
     """Return a record. where: part, at, inside. change: see `change_of`."""
-    return _PACKED.pack(key, row, *where, said, change)
+    return _PACKED.pack(key, row, *where, effect, change)
 
 
 def change_of(position: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Both sides of a table merged: what a key's messages say of it, and whether its row says the same."""
+"""Both sides of a table merged: the row that a key's messages leave, and whether the table has the same."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class Clear:
-    """The message before which all rows are gone. change: of several partitions; else the offset says it."""
+    """The message before which all rows are gone. change: of several partitions; else it is known by the offset."""
 
     part: int = -1
     at: int = -1
@@ -62,7 +62,7 @@ def merged_topics(old: Runs, new: Runs) -> Iterator[Merged]:
     new.write()
     for number in range(BUCKETS):
         own, its = folded(old.bucket(number), Clear()), folded(new.bucket(number), Clear())
-        there, many = own.last[(own.last["said"] & KIND) == SET], {one.tobytes() for one in own.several["key"]}
+        there, many = own.last[(own.last["effect"] & KIND) == SET], {one.tobytes() for one in own.several["key"]}
         is_one = np.array([one.tobytes() not in many for one in its.last["key"]], np.bool_) if many else slice(None)
         yield merge(there, its.last[is_one], np.concatenate([own.several, its.several]))
 
@@ -142,7 +142,7 @@ def merge(table: Records, topic: Records, several: Records) -> Merged:
         return Merged(0, 0, (table, topic), table, (table, topic), topic)
     at = np.flatnonzero(_begins(together))
     size = np.diff(at, append=len(together))
-    is_set = (together["said"] & KIND) == SET
+    is_set = (together["effect"] & KIND) == SET
     pairs = at[(size == 2) & (side[at] == 0) & (side[np.minimum(at + 1, len(side) - 1)] == 1)]
     there, gone = pairs[is_set[pairs + 1]], pairs[~is_set[pairs + 1]]
     same = (together["row"][there] == together["row"][there + 1]).all(axis=1)

@@ -1,4 +1,4 @@
-"""Messages -> rows: what a message says of a row, whatever its format and envelope.
+"""Messages -> rows: the effect of a message on a row, whatever its format and envelope.
 
 Formats that have names for their values become JSON: those with a registry by the schema that each message was written
 with. So rows of the table, which are written by the plan's schema, and messages of an earlier version are comparable.
@@ -26,8 +26,8 @@ from integrator.engine.arrays import Mask, Places
 from integrator.errors import ConfigurationError, DataError
 
 Row: TypeAlias = Mapping[str, Any]
-Said: TypeAlias = "tuple[int, Row]"
-"""What is said of a row: it is SET, GONE, or CLEARED (all rows are gone); or nothing that counts."""
+Effect: TypeAlias = "tuple[int, Row]"
+"""An effect, and the row: it is SET, GONE, or CLEARED (all rows are gone); or NOTHING that counts."""
 SET, GONE, CLEARED, NOTHING = range(4)
 
 FORMATS_READ = ("SCHEMA_PAYLOAD", "PAYLOAD", "JSON", "REGISTRY_AVRO", "REGISTRY_JSON", "REGISTRY_PROTOBUF")
@@ -170,8 +170,8 @@ def _documents(text: str) -> Iterator[Any]:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What tells what a row's message says. op, codes, soft_delete, key: as of `Compared`."""
+class Effects:
+    """By what the effect of a message is known. op, codes, soft_delete, key: as of `Compared`."""
 
     envelope: str = ""
     op: str = ""
@@ -179,13 +179,13 @@ class Told:
     soft_delete: str = ""
     key: tuple[str, ...] = ()
 
-    def reader(self) -> Callable[[Row], Iterable[Said]]:
-        """Return what gives what a row of a message says."""
+    def reader(self) -> Callable[[Row], Iterable[Effect]]:
+        """Return what gives the effects of a row in a message."""
         if self.envelope:
             return {"DEBEZIUM": _of_debezium, "OPENCDC": self._of_opencdc}[self.envelope]
         op, codes, soft_delete, key = self.op, dict(self.codes), self.soft_delete, self.key
 
-        def of_row(row: Row) -> Iterable[Said]:
+        def of_row(row: Row) -> Iterable[Effect]:
             code = codes.get(row.get(op)) if op else None
             if code == TRUNCATE or (code is None and key and all(row.get(name, "") is None for name in key)):
                 return ((CLEARED, row),)
@@ -195,7 +195,7 @@ class Told:
 
         return of_row
 
-    def _of_opencdc(self, row: Row) -> Iterable[Said]:
+    def _of_opencdc(self, row: Row) -> Iterable[Effect]:
         payload = row.get("payload") or {}
         before, after = payload.get("before"), payload.get("after")
         if row.get("operation") == "delete":
@@ -205,7 +205,7 @@ class Told:
         return ((SET, after or {}),)
 
 
-def _of_debezium(row: Row) -> Iterable[Said]:
+def _of_debezium(row: Row) -> Iterable[Effect]:
     op = row.get("op")
     if op == "t":
         return ((CLEARED, row),)

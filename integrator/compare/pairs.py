@@ -39,7 +39,7 @@ class Side:
 
 
 def unwrapped(document: Any) -> tuple[int, Row]:
-    """Return what a value of Debezium's says of a row, with or without a schema, its envelope, or flattened."""
+    """Return the effect of a value of Debezium's on a row, with or without a schema, its envelope, or flattened."""
     if not isinstance(document, dict):
         raise DataError(f"a value is no object: {document!r}")
     row = document["payload"] if set(document) == {"schema", "payload"} else document
@@ -109,8 +109,8 @@ class TopicPair:
         ends = self._topics.ends({side.topic: side.partitions})
         first = self._topics.first({side.topic: side.partitions})
         near = {place: min(end, first[place] + _SAMPLED) for place, end in ends.items()}
-        for _, said, row, _ in self._each(side.topic, first, near):
-            if said == SET:
+        for _, effect, row, _ in self._each(side.topic, first, near):
+            if effect == SET:
                 side.columns.update(dict.fromkeys(row))
         side.read_to = first
 
@@ -122,21 +122,21 @@ class TopicPair:
             for key, value, offset in zip(keys, values, block.offsets.tolist(), strict=True):
                 if key is None:
                     raise DataError(f"{place}: the message at offset {offset} has no key: nothing tells rows apart")
-                said, row = (GONE, dict[str, Any]()) if value is None else unwrapped(value[0])
+                effect, row = (GONE, dict[str, Any]()) if value is None else unwrapped(value[0])
                 known = _payload(key[0])
                 digest = key_digest(json.dumps(known, sort_keys=True, default=str).encode())
                 if digest in self._named:
                     self._named[digest] = known if isinstance(known, dict) else {"key": known}
-                yield digest, said, row, (one.partition, offset)
+                yield digest, effect, row, (one.partition, offset)
 
     def _read(self, side: Side, runs: Runs, digester: Digester) -> Clear:
         ends, clear = self._topics.ends({side.topic: side.partitions}), Clear()
-        for key, said, row, where in self._each(side.topic, side.read_to, ends):
-            if said == CLEARED:
+        for key, effect, row, where in self._each(side.topic, side.read_to, ends):
+            if effect == CLEARED:
                 clear = Clear(*where)
                 continue
-            digest, flags = digester.row(row) if said == SET else (NO_ROW, 0)
-            runs.add(packed(key, digest, (*where, 0), said | flags))
+            digest, flags = digester.row(row) if effect == SET else (NO_ROW, 0)
+            runs.add(packed(key, digest, (*where, 0), effect | flags))
         side.read_to = ends
         return clear
 
@@ -172,10 +172,10 @@ class TopicPair:
         """Return what keys have now: the topic is read again, for the keys that differ alone."""
         found: dict[bytes, Row] = {}
         first = self._topics.first({side.topic: side.partitions})
-        for key, said, row, _ in self._each(side.topic, first, side.read_to) if open_ else ():
+        for key, effect, row, _ in self._each(side.topic, first, side.read_to) if open_ else ():
             if key in open_:
                 found.pop(key, None)
-                if said == SET:
+                if effect == SET:
                     found[key] = row
         return found
 

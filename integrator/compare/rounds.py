@@ -30,7 +30,7 @@ _SHOWN = 20
 class Candidate:
     """A key that differs. text: the values of its key at the database, if known. where: its last message.
 
-    settled: it is a difference by what was read first. row: what the last message says; None: not read, or no row.
+    settled: it is a difference by what was read first. row: what the last message has; None: not read, or no row.
     """
 
     kind: Kind
@@ -145,7 +145,7 @@ class Round:
         for seen in sides.found(self.topics, {one for one in unread if one}, until):
             one = candidates.get(seen.key)
             if one is not None and one.where == seen.where[:2]:
-                one.row, one.gone = (seen.row, False) if seen.said == SET else (None, True)
+                one.row, one.gone = (seen.row, False) if seen.effect == SET else (None, True)
         rows = self.at_table[found.result.table]
         for key, one in list(candidates.items()):
             if one.text is None:  # it cannot be looked up: what was settled stays so
@@ -166,12 +166,12 @@ class Round:
 
 def _follow(candidates: dict[bytes, Candidate], seen: Seen) -> None:
     """Have candidates know a later message."""
-    if seen.said == CLEARED:
+    if seen.effect == CLEARED:
         for one in candidates.values():
             one.row, one.where, one.gone, one.settled = None, seen.where[:2], True, False
     elif (found := candidates.get(seen.key)) is not None:
         found.where, found.settled = seen.where[:2], False
-        found.row, found.gone = (seen.row, False) if seen.said == SET else (None, True)
+        found.row, found.gone = (seen.row, False) if seen.effect == SET else (None, True)
 
 
 def is_same(table: Compared, row: Row | None, message: Row | None, result: TableResult) -> bool:
@@ -243,7 +243,7 @@ def with_texts(found: Found, topics: Topics, key: Sequence[str], until: Offsets)
     unread = {one.where for one in found.candidates.values() if one.text is None and one.where is not None}
     for seen in found.sides.found(topics, {one for one in unread if one is not None}, until):
         one = found.candidates.get(seen.key)
-        if one is None or one.where != seen.where[:2] or seen.said != SET:
+        if one is None or one.where != seen.where[:2] or seen.effect != SET:
             continue
         one.row = seen.row
         values = [seen.row.get(str(name)) for name in names]

@@ -52,7 +52,7 @@ class Sides:
 
     def _take_records(self, number: int, keys: Sequence[bytes], records: Records) -> None:
         at = records["at"].copy()
-        records["part"], records["at"], records["said"] = number, -1, SET | (records["said"] & INCOMPLETE)
+        records["part"], records["at"], records["effect"] = number, -1, SET | (records["effect"] & INCOMPLETE)
         if keys:
             sizes = np.array([len(one) + 1 for one in keys], np.int64)
             records["at"] = (self._size + np.cumsum(sizes) - sizes)[at]
@@ -61,9 +61,9 @@ class Sides:
         self.at_table.extend(records)
 
     def rows_of(self, taken: Taken) -> Iterator[Seen]:
-        """Yield rows of the table as messages say them. Raises NotComparable."""
+        """Yield rows of the table as messages have them. Raises NotComparable."""
         size = len(taken.values)
-        yield from self.messages.said(
+        yield from self.messages.effects(
             taken.keys, taken.values, (0, range(size)), f"the rows of table {self.table.name}"
         )
 
@@ -79,12 +79,12 @@ class Sides:
                 yield file.readline().removesuffix(b"\n")
 
     def read_topic(self, topics: Topics, begin: Offsets, end: Offsets) -> None:
-        """Write what the topic says. Raises NotComparable, EnvironmentFault."""
+        """Write the effects of the topic's messages. Raises NotComparable, EnvironmentFault."""
         ranges = ranges_of(self.table.topic, begin, end)
         self.clear = read_into(self.at_topic, topics, self.messages, ranges)
 
     def found(self, topics: Topics, places: Iterable[tuple[int, int]], end: Offsets) -> Iterator[Seen]:
-        """Yield what messages say, given their partitions and offsets, and where partitions end."""
+        """Yield the effects of messages, given their partitions and offsets, and where partitions end."""
         wanted = set(places)
         for _, seen in each(topics, self.messages, list(self._around(wanted, end))):
             if seen.where[:2] in wanted:

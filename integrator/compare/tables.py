@@ -32,7 +32,7 @@ class Compared:
     those that are functions of the row, and are compared; left_out: the others. key: the members of messages that are
     the key's columns, in its order. masked: columns whose values are not shown. op: the column that has the operation's
     code, and what its values mean; soft_delete: the one that is 1 of a row that is gone; position: the one that has the
-    change's position. has_deletes: rows that are gone can be told. lookup: columns at the database whose values a
+    change's position. has_deletes: rows that are gone are known. lookup: columns at the database whose values a
     message has as they are, and its members. notes: what is not compared, for people.
     """
 
@@ -135,11 +135,9 @@ def _compared(table: TableRecipe, recipe: Recipe) -> Compared | str:
     op, codes = _operation(table)
     soft = next((field.name for field in table.fields if field.soft_delete), "")
     sends_rows = DELETE in table.operations
-    told = bool(op or soft or layout.envelope)
-    if sends_rows and not told and not table.tombstones:
-        return (
-            "its messages do not say which rows were deleted: add a column {hvr_op}, a SoftDelete column, or tombstones"
-        )
+    has_effect = bool(op or soft or layout.envelope)
+    if sends_rows and not has_effect and not table.tombstones:
+        return "its messages do not show deletes: add a column {hvr_op}, a SoftDelete column, or tombstones"
     notes = list(_notes(table, sends_rows=sends_rows))
     left_out = tuple(field.name for field in table.fields if field.name not in columns and field.name not in (op, soft))
     return Compared(

@@ -75,7 +75,7 @@ class Resolved:
         return None if found is None else found.point
 
     def following(self, here: Point, committed: datetime | None, lacking: Mapping[str, str]) -> Resolved:
-        """Return what is to be said after this message: no position is before that of this one.
+        """Return the message that follows this one: no position is before that of this one.
 
         here: up to where all tables are in the topics that lack nothing. lacking: of each table of the channel what it
         lacks, empty for nothing.
@@ -91,43 +91,41 @@ class Resolved:
         return made
 
     def is_after(self, here: Point) -> bool:
-        """Return whether it says more than a place: cycles are sent again by a state that was moved back."""
+        """Return whether it is after a position: cycles are sent again by a state that was moved back."""
         points = (self.point, *(one.point for one in self.tables.values()))
         return any(point is not None and point.integ_seq > here.integ_seq for point in points)
 
-    def says(self, more_than: Resolved | None) -> bool:
-        """Return whether it says anything, and something else than a message before it."""
-        says_something = self.point is not None or any(one.point for one in self.tables.values())
-        return says_something and (
-            more_than is None or (more_than.point, more_than.tables) != (self.point, self.tables)
-        )
+    def has_more(self, than: Resolved | None) -> bool:
+        """Return whether it has a position, and other ones than a message before it."""
+        has_any = self.point is not None or any(one.point for one in self.tables.values())
+        return has_any and (than is None or (than.point, than.tables) != (self.point, self.tables))
 
     def to_json(self) -> bytes:
         """Return the message as UTF-8."""
-        said: dict[str, Any] = {"channel": self.channel, "epoch": self.epoch, **_of_point(self.point)}
-        said |= {"committed_at": _text(self.committed), "sent_at": _text(self.sent)}
-        said["tables"] = {
+        members: dict[str, Any] = {"channel": self.channel, "epoch": self.epoch, **_of_point(self.point)}
+        members |= {"committed_at": _text(self.committed), "sent_at": _text(self.sent)}
+        members["tables"] = {
             name: _of_point(one.point) | ({"why": one.why} if one.why else {}) for name, one in self.tables.items()
         }
         if self.offsets is not None:
-            said["offsets"] = {topic: list(ends) for topic, ends in self.offsets.items()}
-        return json.dumps(said, ensure_ascii=False).encode()
+            members["offsets"] = {topic: list(ends) for topic, ends in self.offsets.items()}
+        return json.dumps(members, ensure_ascii=False).encode()
 
     @staticmethod
     def of_json(text: bytes) -> Resolved:
         """Return the message that `to_json` wrote. Raises ValueError for another one."""
         try:
-            said = json.loads(text)
-            tables = {name: TablePoint(_point(one), one.get("why", "")) for name, one in said["tables"].items()}
-            committed = said["committed_at"]
+            members = json.loads(text)
+            tables = {name: TablePoint(_point(one), one.get("why", "")) for name, one in members["tables"].items()}
+            committed = members["committed_at"]
             return Resolved(
-                channel=str(said["channel"]),
-                epoch=str(said["epoch"]),
-                point=_point(said),
+                channel=str(members["channel"]),
+                epoch=str(members["epoch"]),
+                point=_point(members),
                 committed=None if committed is None else datetime.fromisoformat(committed.replace("Z", "+00:00")),
                 tables=tables,
-                offsets=said.get("offsets"),
-                sent=datetime.fromisoformat(said["sent_at"].replace("Z", "+00:00")),
+                offsets=members.get("offsets"),
+                sent=datetime.fromisoformat(members["sent_at"].replace("Z", "+00:00")),
             )
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise ValueError(f"no resolved message: {error!r}") from error
@@ -142,8 +140,8 @@ def _of_point(point: Point | None) -> dict[str, Any]:
     return {"position": position, "integ_seq": integ_seq}
 
 
-def _point(said: Mapping[str, Any]) -> Point | None:
-    return None if said["position"] is None else Point(str(said["position"]), str(said["integ_seq"]))
+def _point(members: Mapping[str, Any]) -> Point | None:
+    return None if members["position"] is None else Point(str(members["position"]), str(members["integ_seq"]))
 
 
 def _text(moment: datetime | None) -> str | None:

@@ -41,13 +41,3 @@ def inlined(function: Function) -> Function:
 def wrapping(function: Function) -> Function:
     """Return as `compiled`, for a function whose numbers wrap around, as is meant there: numpy would warn of it."""
     return compiled(np.errstate(over="ignore")(function) if _config.DISABLE_JIT else function)
-
-
-@compiled
-def _nothing() -> None:
-    pass
-
-
-def begin() -> None:
-    """Have Numba prepare for its first loop: 0.5 s of CPU, which forks of this process then do not need."""
-    _nothing()

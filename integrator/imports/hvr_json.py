@@ -14,21 +14,21 @@ def read(found: dict[str, Any]) -> HvrHub:
     """Return what an export's changes define."""
     hub = HvrHub()
     for change in found.get("changes", []):
-        for kind, said in change.items() if isinstance(change, dict) else ():
-            _take(kind, said if isinstance(said, dict) else {}, hub)
+        for kind, given in change.items() if isinstance(change, dict) else ():
+            _take(kind, given if isinstance(given, dict) else {}, hub)
     return hub
 
 
-def _take(kind: str, said: dict[str, Any], hub: HvrHub) -> None:
-    channel = str(said.get("channel", ALL))
-    actions = list(_actions(said.get("actions", []), str(said.get("loc", ALL))))
+def _take(kind: str, given: dict[str, Any], hub: HvrHub) -> None:
+    channel = str(given.get("channel", ALL))
+    actions = list(_actions(given.get("actions", []), str(given.get("loc", ALL))))
     if kind in ("add_loc", "replace_loc"):
-        hub.locations[str(said.get("loc", ""))] = dict(said.get("props", {}))
+        hub.locations[str(given.get("loc", ""))] = dict(given.get("props", {}))
         hub.actions += actions
     elif kind in ("add_channel", "replace_channel", "add_tables", "replace_tables"):
         made = hub.channel(channel)
-        made.tables |= {table.name: table for table in _tables(said.get("tables", {}))}
-        for group, of_group in said.get("loc_groups", {}).items():
+        made.tables |= {table.name: table for table in _tables(given.get("tables", {}))}
+        for group, of_group in given.get("loc_groups", {}).items():
             made.groups.setdefault(group, []).extend(map(str, of_group.get("members", [])))
         made.actions += actions
     elif actions and channel == ALL:

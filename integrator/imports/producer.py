@@ -42,7 +42,7 @@ _REASONS = {
     "batch.size": "librdkafka's batches have a byte at least; linger.ms=0 sends each message at once",
     "max.request.size": f"HVR_KAFKA_MSG_MAX_BYTES is {_LEAST_BYTES:,} at least",
 }
-_SAID = {
+_ALREADY_SO = {
     "partitioner.class": ("", "org.apache.kafka.clients.producer.internals.DefaultPartitioner"),
     "sasl.client.callback.handler.class": ("software.amazon.msk.auth.iam.IAMClientCallbackHandler",),
 }
@@ -77,7 +77,7 @@ def import_producer(given: Mapping[str, str], draft: Draft, prefix: str, label: 
             draft.report.ignore(one.label, why)
         elif name.startswith(("ssl.truststore.", "ssl.keystore.", "ssl.key.")):
             _take_store(one, draft, pem=pem.get(name.split(".")[1], False))
-        elif value not in _SAID.get(name, ()):
+        elif value not in _ALREADY_SO.get(name, ()):
             _take(one, draft)
     if "SSL" in given.get("security.protocol", "").upper() and "Stream_Public_Certificate" not in draft.kafka:
         draft.kafka["Kafka_Tls"] = True

@@ -110,8 +110,8 @@ def _message(
         nested = bool(ours.of(inside)) and bool(theirs.of(there))
         same = nested or field.type.rpartition(".")[2] == found.type.rpartition(".")[2]
         if field.name != found.name or not same or repeated[0] != repeated[1]:
-            theirs_said, ours_said = (f"{one.label} {one.type} {one.name}".strip() for one in (found, field))
-            return f"its field {field.number} is {theirs_said}, and ours {ours_said}"
+            their_field, our_field = (f"{one.label} {one.type} {one.name}".strip() for one in (found, field))
+            return f"its field {field.number} is {their_field}, and ours {our_field}"
         why = _message(ours, inside, theirs, there) if nested else None
         if why:
             return why

@@ -1,4 +1,4 @@
-"""Resolved messages are sent beside the cycles, by a thread: what is said is of cycles that are marked (I1, I12).
+"""Resolved messages are sent beside the cycles, by a thread: they are of cycles that are marked (I1, I12).
 
 In the transaction of a cycle they could not be: its shards commit one after another, and who has read the message would
 still get rows of the others. After the mark no row at or below it is sent again, neither by us nor by a process that
@@ -48,7 +48,7 @@ class Resolving:
         self._thread.start()
 
     def finish(self) -> None:
-        """Send what is to be said at last, and end."""
+        """Send the last one, and end."""
         self._ending.set()
         self._thread.join()
 
@@ -56,15 +56,15 @@ class Resolving:
         try:
             while not self._ending.wait(min(_POLL_S, self._asked.every / 2)):
                 if time.monotonic() - self._sent >= self._asked.every:
-                    self.is_said()
-            any(self.is_said() for _ in range(_LAST_TRIES))
+                    self.is_sent()
+            any(self.is_sent() for _ in range(_LAST_TRIES))
         except Exception as error:  # noqa: BLE001 - raised by the channel's thread
             self.failure = as_integrator_error(error, "sending resolved messages")
             self._log.error("resolved messages are not sent", reason=str(self.failure))
         finally:
             self._give_up()
 
-    def is_said(self) -> bool:
+    def is_sent(self) -> bool:
         """Send what is new; return False where that is to be tried again. Raises EnvironmentFault."""
         try:
             self.look()
@@ -87,7 +87,7 @@ class Resolving:
         committed = datetime.fromtimestamp(reached.committed / 1e6, timezone.utc) if reached.committed else None
         here = Point(reached.position, reached.integ_seq)
         made = self._last.following(here, committed, lacking)
-        if self._last.is_after(here) or not made.says(None if self._is_unsure else self._last):
+        if self._last.is_after(here) or not made.has_more(None if self._is_unsure else self._last):
             return
         if self._asked.per_partition:
             named = [*plan.topics, *(plan.recipe.send.topics or ())]

@@ -33,7 +33,7 @@ overflow its stack, which ends the process."""
 _TOO_DEEP = f"its terms are nested more than {_MOST_DEEP} deep; CASE and IN (…) may have any number of values"
 _MOST_MADE = 1_000_000
 """Characters of a constant: a message has no more by default (HVR_KAFKA_MSG_MAX_BYTES)."""
-_MOST_SAID = 500
+_MOST_SHOWN = 500
 """Characters of what the engine says: the value that it refuses is among them."""
 _OPTIONS = {
     "datafusion.execution.batch_size": "1000000",  # one batch in, one batch out
@@ -228,7 +228,7 @@ def _input(values: pa.Array) -> pa.Array:
 def message_of(error: Exception) -> str:
     """Return what the engine says, in one line."""
     text = " ".join(str(error).split()).removeprefix("Exception: ").removeprefix("DataFusion error: ")
-    return shortened(text, _MOST_SAID)
+    return shortened(text, _MOST_SHOWN)
 
 
 @lru_cache(maxsize=1000)

@@ -263,10 +263,10 @@ class Process:
                 if not self.actor.lives:
                     break
                 self._world.sleep(0.05)
-                resolving.is_said()
+                resolving.is_sent()
             self._world.wait("the end of cycles", lambda: not self.actor.lives)
             if not self.actor.dead:
-                any(resolving.is_said() for _ in range(3))
+                any(resolving.is_sent() for _ in range(3))
         except IntegratorError as error:
             self._world.note(f"{self.name}.resolved ends: {type(error).__name__}: {error}"[:200])
 

@@ -14,7 +14,7 @@ from integrator.compare.as_messages import Taken
 from integrator.compare.at_topic import MessagesOf, NotComparable
 from integrator.compare.digests import NO_ROW, RECORD, Digester, Runs, change_of, packed
 from integrator.compare.merging import Clear, folded, merge, merged, merged_topics, repeated
-from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Texts, Told
+from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Effects, Texts
 from integrator.compare.results import TableResult
 from integrator.compare.rounds import Candidate, Found, first_look, is_same, shown
 from integrator.compare.sides import Sides
@@ -50,22 +50,22 @@ def text(**row):
 
 
 def records(*rows):
-    """Records of (key, row, partition, offset, said)."""
+    """Records of (key, row, partition, offset, effect)."""
     found = [
-        packed(key.to_bytes(16, "little"), row.to_bytes(16, "little"), (part, at, 0), said)
-        for key, row, part, at, said in rows
+        packed(key.to_bytes(16, "little"), row.to_bytes(16, "little"), (part, at, 0), effect)
+        for key, row, part, at, effect in rows
     ]
     return np.frombuffer(b"".join(found), RECORD)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.sampled_from([SET, GONE])), max_size=30))
 def test_the_last_message_of_a_key_is_its_row(changes):
-    rows = records(*((key, row, 0, at, said) for at, (key, row, said) in enumerate(changes)))
+    rows = records(*((key, row, 0, at, effect) for at, (key, row, effect) in enumerate(changes)))
     rows = rows[np.lexsort((np.arange(len(rows)), rows["key"][:, 1], rows["key"][:, 0]))]
-    model = {key: (row, said) for key, row, said in changes}
+    model = {key: (row, effect) for key, row, effect in changes}
     found = folded(rows, Clear())
     assert not len(found.several)
-    assert {int(one["key"][0]): (int(one["row"][0]), int(one["said"])) for one in found.last} == model
+    assert {int(one["key"][0]): (int(one["row"][0]), int(one["effect"])) for one in found.last} == model
 
 
 @given(
@@ -75,10 +75,10 @@ def test_the_last_message_of_a_key_is_its_row(changes):
 def test_both_sides_are_merged_as_a_model_does(own, its):
     found = merge(
         records(*((key, row, 0, 0, SET) for key, row in sorted(own.items()))),
-        records(*((key, row, 0, 0, said) for key, (row, said) in sorted(its.items()))),
+        records(*((key, row, 0, 0, effect) for key, (row, effect) in sorted(its.items()))),
         records(),
     )
-    there = {key: row for key, (row, said) in its.items() if said == SET}
+    there = {key: row for key, (row, effect) in its.items() if effect == SET}
     assert found.rows == len(own)
     assert found.equal == sum(own.get(key) == row for key, row in there.items())
 
@@ -114,9 +114,9 @@ def test_a_key_in_several_partitions_is_what_its_highest_position_says(changes, 
     changes.sort(key=lambda one: one[1])
     made, model = [], {}
     for at, (key, part, number, row) in enumerate(changes):
-        said = SET if number else GONE
+        effect = SET if number else GONE
         made.append(
-            packed(key.to_bytes(16, "little"), row.to_bytes(16, "little"), (part, at, 0), said, position(number))
+            packed(key.to_bytes(16, "little"), row.to_bytes(16, "little"), (part, at, 0), effect, position(number))
         )
         known = [one for one in model.get(key, []) if one[0] == part]
         model.setdefault(key, []).append((part, number or (known[-1][1] if known else 0), at))
@@ -172,7 +172,7 @@ def test_a_clear_takes_all_rows_before_it():
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "effect"),
     [
         ({"id": 1, "op": 1}, SET),
         ({"id": 1, "op": 2}, SET),
@@ -185,17 +185,17 @@ def test_a_clear_takes_all_rows_before_it():
         ({"v": 1}, SET),
     ],
 )
-def test_what_a_message_says_is_told_by_its_operation(row, said):
-    told = Told("", "op", CODES, "gone", ("id",))
-    assert [kind for kind, _ in told.reader()(row)] == [said]
+def test_the_effect_of_a_message_is_known_by_its_operation(row, effect):
+    effects = Effects("", "op", CODES, "gone", ("id",))
+    assert [kind for kind, _ in effects.reader()(row)] == [effect]
 
 
 def test_envelopes_are_unwrapped():
-    debezium = Told("DEBEZIUM", key=("id",)).reader()
+    debezium = Effects("DEBEZIUM", key=("id",)).reader()
     assert list(debezium({"op": "c", "after": {"id": 1}})) == [(SET, {"id": 1})]
     assert list(debezium({"op": "d", "before": {"id": 1}})) == [(GONE, {"id": 1})]
     assert next(iter(debezium({"op": "t"})))[0] == CLEARED
-    opencdc = Told("OPENCDC", key=("id",)).reader()
+    opencdc = Effects("OPENCDC", key=("id",)).reader()
     moved = {"operation": "update", "payload": {"before": {"id": 1}, "after": {"id": 2}}}
     assert list(opencdc(moved)) == [(GONE, {"id": 1}), (SET, {"id": 2})]
 
@@ -264,7 +264,7 @@ def test_masked_values_are_not_shown():
 def test_a_message_without_the_key_is_no_row_of_the_table():
     messages = MessagesOf(table(), Documents(JSON))
     with pytest.raises(NotComparable, match="offset 7 lacks columns of the key"):
-        list(messages.said([None], [text(v=1, id2=1, op=1)], (0, [7]), "t/0"))
+        list(messages.effects([None], [text(v=1, id2=1, op=1)], (0, [7]), "t/0"))
 
 
 @pytest.mark.parametrize("offset", [5, 15])
@@ -274,9 +274,9 @@ def test_a_difference_is_settled_where_its_last_message_is_before_the_place(tmp_
     taken = Taken([None] * 3, [text(id=1, v="a", op=1), text(id=2, v="b", op=1), text(id=4, v="d", op=1)])
     one.take(0, [b"1", b"2", b"4"], taken)
     values = [text(id=1, v="a", op=1), text(id=2, v="B", op=2), text(id=3, v="c", op=1)]
-    said = one.messages.columns.of([None] * 3, Texts.of(values), "t").records
-    said["at"] = [1, offset, offset]
-    one.at_topic.extend(said)
+    effect = one.messages.columns.of([None] * 3, Texts.of(values), "t").records
+    effect["at"] = [1, offset, offset]
+    one.at_topic.extend(effect)
     found = Found(one, TableResult("t", "topic"))
     first_look(found, [{("topic", 0): 10}])
     assert (found.result.rows, found.result.equal) == (3, 1)
@@ -297,8 +297,8 @@ def test_two_topics_are_both_folded(tmp_path):
 
     def runs(name, *rows):
         made = Runs(tmp_path / name)
-        for key, row, part, at, said in rows:
-            made.add(packed(key.to_bytes(16, "little"), row.to_bytes(16, "little"), (part, at, 0), said))
+        for key, row, part, at, effect in rows:
+            made.add(packed(key.to_bytes(16, "little"), row.to_bytes(16, "little"), (part, at, 0), effect))
         return made
 
     old = runs("old", (1, 1, 0, 0, SET), (1, 2, 0, 1, SET), (2, 1, 0, 2, SET), (2, 0, 0, 3, GONE), (3, 1, 0, 4, SET))
@@ -357,23 +357,23 @@ def test_a_block_at_once_says_what_its_messages_say_one_by_one(kind, rows):
     keys = [b"prefix" + bytes([97 if row is None else row["id"]]) for row in rows]
     values = [written(kind, row) for row in rows]
     one_by_one, cleared = [], []
-    for seen in messages.said(keys, values, (0, range(len(rows))), "t"):
-        if seen.said == CLEARED:
+    for seen in messages.effects(keys, values, (0, range(len(rows))), "t"):
+        if seen.effect == CLEARED:
             cleared.append((seen.where[1], seen.change))
             continue
-        digest, flags = messages.digester.row(seen.row) if seen.said == SET else (NO_ROW, 0)
-        one_by_one.append((seen.where[1], seen.key, digest, seen.said | flags, seen.change))
+        digest, flags = messages.digester.row(seen.row) if seen.effect == SET else (NO_ROW, 0)
+        one_by_one.append((seen.where[1], seen.key, digest, seen.effect | flags, seen.change))
     assert messages.columns.reads
     found = messages.columns.of(keys, Texts.of(values), "t")
     assert (
         found.cleared == cleared
     )  # without a position: nothing, by which a truncate among partitions is not comparable
     at_once = [
-        (int(one["at"]), one["key"].tobytes(), one["row"].tobytes(), int(one["said"]), one["change"])
+        (int(one["at"]), one["key"].tobytes(), one["row"].tobytes(), int(one["effect"]), one["change"])
         for one in found.records
     ]
-    assert [(at, key, said, change) for at, key, _, said, change in at_once] == [
-        (at, key, said, change.rstrip(b"\0")) for at, key, _, said, change in one_by_one
+    assert [(at, key, effect, change) for at, key, _, effect, change in at_once] == [
+        (at, key, effect, change.rstrip(b"\0")) for at, key, _, effect, change in one_by_one
     ]
     for one, other in itertools.combinations(range(len(at_once)), 2):
         assert (at_once[one][2] == at_once[other][2]) == (one_by_one[one][2] == one_by_one[other][2])
@@ -419,7 +419,7 @@ OF_ANOTHER = "is no position of this database; one is"
 
 
 @pytest.mark.parametrize(
-    ("database", "wanted", "said"),
+    ("database", "wanted", "expected"),
     [
         (OF_POSTGRES, "0/1A2B3C8", ""),
         (OF_POSTGRES, "0/1A2B3C9", "and not up to 0/1A2B3C9 (--at): start it"),
@@ -429,9 +429,9 @@ OF_ANOTHER = "is no position of this database; one is"
         (OF_BINLOG, "0/1A2B3C8", OF_ANOTHER),
     ],
 )
-def test_a_position_is_waited_for_or_refused(database, wanted, said):
+def test_a_position_is_waited_for_or_refused(database, wanted, expected):
     shown, captured = database
     at = _At(captured)
     standing = Standing("orders", at, at, shown)
-    with pytest.raises(IntegratorError, match=re.escape(said)) if said else contextlib.nullcontext():
+    with pytest.raises(IntegratorError, match=re.escape(expected)) if expected else contextlib.nullcontext():
         standing.wait_until_captured(wanted)

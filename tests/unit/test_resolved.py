@@ -86,13 +86,13 @@ def test_the_channel_is_at_a_position_when_all_its_tables_are():
 def test_i12_nothing_goes_back_and_a_table_that_is_set_aside_stays_where_it_was():
     said = NOTHING.following(point(32), NOON, {"a": "", "b": ""})
     lower = said.following(point(16), None, {"a": "", "b": ""})
-    assert not lower.says(said)
+    assert not lower.has_more(said)
     assert said.is_after(point(16))
     assert not said.is_after(point(32))
     aside = said.following(point(48), None, {"a": "", "b": "it is set aside"})
     assert (aside.point, aside.of_table("a"), aside.of_table("b")) == (point(32), point(48), point(32))
     assert aside.tables["b"].why == "it is set aside"
-    assert aside.says(said)
+    assert aside.has_more(said)
 
 
 def test_a_table_that_is_new_is_at_no_position_of_the_others():
@@ -231,10 +231,10 @@ def test_i12_a_process_that_starts_continues_what_was_said(resolving):
 def test_a_message_of_which_nobody_knows_whether_it_is_there_is_said_again(resolving):
     resolving.found, one = ReachedMark(mark(1, 64), frozenset()), resolving.start()
     Topic.fails = True
-    assert not one.is_said()
-    assert one.is_said()
+    assert not one.is_sent()
+    assert one.is_sent()
     assert (len(said()), Topic.made) == (1, 2)
-    assert resolving.start().is_said()  # a process that was killed: the message may not be committed
+    assert resolving.start().is_sent()  # a process that was killed: the message may not be committed
     assert [one.point.position for one in said()] == ["0/40", "0/40"]
 
 

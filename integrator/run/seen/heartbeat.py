@@ -33,9 +33,9 @@ class Beat:
     def read(directory: Path) -> Beat | None:
         """Return what the file in a state directory says; None if there is none that can be read."""
         try:
-            said = json.loads((directory / FILE).read_text(encoding="utf-8"))
-            time, doing, since, why = (str(said[name]) for name in ("time", "doing", "since", "why"))
-            return Beat(time, doing, since, int(said["pid"]), why)
+            kept = json.loads((directory / FILE).read_text(encoding="utf-8"))
+            time, doing, since, why = (str(kept[name]) for name in ("time", "doing", "since", "why"))
+            return Beat(time, doing, since, int(kept["pid"]), why)
         except (OSError, ValueError, LookupError, TypeError):
             return None
 

@@ -25,10 +25,10 @@ if __name__ == "__main__":
     from pyspark import daemon
 
     if sys.argv[1:] == ["pyspark.worker"]:  # others plan or list, and need none of it
-        from integrator.engine import compiled
+        from integrator.engine.days import days_of
 
         list(import_steps(iter(())))
-        compiled.begin()
+        days_of(1970, 1, 1)  # Numba prepares for the first loop of a process, 0.5 s of CPU, which forks then need not
         # What is imported lives as long as the worker: it need not be looked at by the collection after each task, nor
         # be copied for that. Nor need one follow each 700 objects: of a recipe of 2,000 tables, a fifth of the time.
         # https://docs.python.org/3/library/gc.html#gc.freeze

@@ -202,9 +202,9 @@ class FirstRows:
         record, on_rewrite = self.record, self._on_rewrite if self._are_wanted else "warn"
         news = {name: why for name, why in reasons.items() if name not in record.again}
         if news and on_rewrite == "stop":
-            told = "; ".join(f"table {name}: {why}" for name, why in news.items())
+            texts = "; ".join(f"table {name}: {why}" for name, why in news.items())
             raise EnvironmentFault(
-                f"{told}; the log has no change of these rows, so that topics have others than tables. To have them "
+                f"{texts}; the log has no change of these rows, so that topics have others than tables. To have them "
                 "read again, after a truncate: on_rewrite: read_again"
             )
         if on_rewrite == "warn":

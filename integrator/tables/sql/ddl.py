@@ -86,7 +86,7 @@ def read(path: str, text: str, sql_dialect: str, *, declared: bool = False) -> R
 
 def _of_another(path: str, text: str, sql_dialect: str, problems: list[Problem]) -> list[Problem]:
     """Return the problems of a script that is in another database's SQL, with what to write; none where it is not."""
-    marks, told = whose.marks_of(text), whose.database_of(text)
+    marks, known = whose.marks_of(text), whose.database_of(text)
     if sql_dialect not in whose.SQL:
         return []
 
@@ -95,10 +95,10 @@ def _of_another(path: str, text: str, sql_dialect: str, problems: list[Problem])
         return Problem(path, line, "", f"the file is read as {sql_dialect}, and {reason}: {entry}")
 
     if not problems:
-        if told in (None, sql_dialect) or marks[sql_dialect]:
+        if known in (None, sql_dialect) or marks[sql_dialect]:
             return []
-        sign, line = next(iter(marks[str(told)].items()))
-        return [named(str(told), f"{sign} is {told}'s", line)]
+        sign, line = next(iter(marks[str(known)].items()))
+        return [named(str(known), f"{sign} is {known}'s", line)]
     best = ""
     for other in sorted(marks, key=lambda one: -len(marks[one])):
         if other == sql_dialect or not marks[other]:
@@ -106,7 +106,7 @@ def _of_another(path: str, text: str, sql_dialect: str, problems: list[Problem])
         tables, wrong, _ = _read(text, other)
         if tables and not wrong:
             return [*problems[:1], named(other, f"{other} understands all of it")]
-        if other == told and len(wrong) < len(problems):
+        if other == known and len(wrong) < len(problems):
             best = other
     return [*problems, named(best, f"looks like {best}'s")] if best else []
 
