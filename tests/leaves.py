@@ -1,6 +1,6 @@
 """Each leaf in turn removed from a copy of the tree, and what is left checked: `make leaves`.
 
-A leaf is a module or folder that tests/size.py lists, and its line on a shelf: an entry of a dict, or a command. With it
+A leaf is a module or folder that tests/size.py lists, and its entry: in a dict, or a command. With it
 go the leaves that are built upon it, and the modules beside it that nothing else imports. All that is left must be
 importable, and pass ruff, mypy, lint-imports and the tests (`--tests`). A test that fails concerns the leaf where its
 error is that the leaf cannot be imported, where its error or its parameters name the key of the leaf's entry, or where
@@ -47,7 +47,7 @@ _FEW = 4
 
 
 class Tangled(Exception):
-    """A module uses what is gone outside of a shelf's entries; the text is in which lines."""
+    """A module uses what is gone outside of the entries of dicts; the text is in which lines."""
 
 
 class _Source:

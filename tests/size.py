@@ -1,6 +1,6 @@
 """Lines of the product by package, whole and core, beside those of an earlier commit: `make size`.
 
-The core is what `run.job` imports once every leaf is cut off. A leaf is what a line on a shelf, or a command, adds.
+The core is what `run.job` imports once every leaf is cut off. A leaf is what an entry of a dict, or a command, adds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEAVES = {
     "integrator.tables": ["sql", "avsc", "airbyte_catalog"],
     "integrator": ["airbyte", "api", "compare", "monitor", "refresh", "registry", "replay", "resolved"],
 }  # fmt: skip
-"""Of each package or shelf the modules that are leaves: what a user can choose. `make leaves` removes each of them."""
+"""Of each package the modules that are leaves: what a user can choose. `make leaves` removes each of them."""
 COMMANDS = {
     "integrator.formats.single_value": ["integrator.plan.single_value"],
     "integrator.names.hvr": ["integrator.imports.hvr_actions"],
@@ -59,7 +59,7 @@ OF_LEAVES = [
     "integrator.sources.capture", "integrator.sources.spooled", "integrator.sources.spool",
     "integrator.decode.encodings.pgoutput", "integrator.formats.json_object", "integrator.imports",
 ]  # fmt: skip
-"""What only leaves are built upon: on no shelf, and not in the core."""
+"""What only leaves are built upon: in no dict, and not in the core."""
 
 
 def lines_of(root: Path) -> dict[str, int]:

@@ -13,9 +13,9 @@ from integrator.channel.sources import SourceLocation
 from integrator.channel.topics import TopicsLocation
 from integrator.plan.several import several_of
 from integrator.plan.source import change_sources, table_sources
+from integrator.sources.by_class import SOURCES
 from integrator.sources.contract import Source
 from integrator.sources.files.source import Files
-from integrator.sources.shelf import SOURCES
 from integrator.sources.tables import TABLE_SOURCES, Snapshot, TableSource
 
 AnySource: TypeAlias = Source | TableSource

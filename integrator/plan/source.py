@@ -16,8 +16,8 @@ from integrator.contracts.recipe import DebeziumModes, Read
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
 from integrator.schema import Decimal, Table
+from integrator.sources.by_class import SOURCES
 from integrator.sources.contract import Source
-from integrator.sources.shelf import SOURCES
 from integrator.sources.tables import TABLE_SOURCES, TableSource
 
 

@@ -19,8 +19,8 @@ from integrator.channel.mistakes import shape
 from integrator.channel.sources import SourceLocation
 from integrator.decode.contract import File
 from integrator.decode.lines.reading import LineReading, read_lines
+from integrator.sources.by_class import SOURCES
 from integrator.sources.contract import Feed, FixedSchemas
-from integrator.sources.shelf import SOURCES
 from integrator.sources.slices import Slice
 
 AT_ONCE = 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from integrator.channel.databases import DatabaseLocation
-from integrator.sources.shelf import SOURCES
+from integrator.sources.by_class import SOURCES
 
 COMPARISON = Path("docs/explanation/comparison.md")
 _LOOKED = date(2026, 11, 28)

@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 
 from integrator.contracts.written_schema import WrittenSchema
+from integrator.decode.encodings.by_kind import program_of
 from integrator.decode.encodings.program import NULL, Program, SchemaRefused, between
-from integrator.decode.encodings.shelf import program_of
 from integrator.decode.encodings.writing import REASONS, write
 from integrator.decode.lines.lines import LeftOut
 from integrator.engine import transcode

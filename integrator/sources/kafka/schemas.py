@@ -20,9 +20,9 @@ from integrator import durable
 from integrator.contracts.connect_schema import Connect
 from integrator.contracts.registry_access import RegistryAccess
 from integrator.contracts.written_schema import SchemaKind, WrittenSchema
+from integrator.decode.encodings.by_kind import program_of
 from integrator.decode.encodings.encoded import Encoding, Records, Shape, Unframed, lines_of
 from integrator.decode.encodings.program import SchemaRefused
-from integrator.decode.encodings.shelf import program_of
 from integrator.engine.gather import NULL_KEY
 from integrator.errors import ConfigurationError, EnvironmentFault, RegistryAway, SchemasFound, SourceAway
 from integrator.librdkafka.blocks import Block

@@ -14,8 +14,8 @@ from integrator.channel.problems import Report
 from integrator.channel.registry_access import access_of
 from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern, is_read
 from integrator.contracts import connect_schema as connect
+from integrator.decode.encodings.by_kind import program_of
 from integrator.decode.encodings.program import SchemaRefused
-from integrator.decode.encodings.shelf import program_of
 from integrator.errors import ConfigurationError, Place, SchemasFound, SourceAway
 from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
