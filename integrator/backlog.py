@@ -1,4 +1,4 @@
-"""What is there and not synced: slices, bytes, and records by stream. Asked for by whoever scrapes, not by the cycle.
+"""What exists and is not synced: slices, bytes, and records by stream. Asked for by whoever scrapes, not by the cycle.
 
 The journal and the directory are not read again before a second, nor before ten times as long as that took, has passed.
 """

@@ -56,7 +56,7 @@ def is_uri(path: str) -> bool:
 
 
 def no_file(path: str) -> str | None:
-    """Return what is said, before its name, of a path that leads to no file; None if there is a file.
+    """Return what messages have before the name of a path that leads to no file; None if there is a file.
 
     A file in a directory that this user may not search is not called absent.
     """

@@ -44,9 +44,9 @@ _MISSING = """\
   # did not change. Such columns are null, and named here.
   - {action: ColumnProperties, Name: missing, Datatype: text, Extra: true, IntegrateExpression: "{hvr_missing}"}
 """
-_GOES_ON = "# A table that cannot be sent does not stop the others: it is tried again at each start.\n"
-_OTHERS_GO_ON = _GOES_ON + "errors: {tables: set_aside}\n"
-_OTHERS_GO_ON_TOO = f"  {_GOES_ON}  tables: set_aside\n"
+_CONTINUES = "# A table that cannot be sent does not stop the others: it is tried again at each start.\n"
+_OTHERS_CONTINUE = _CONTINUES + "errors: {tables: set_aside}\n"
+_OTHERS_CONTINUE_TOO = f"  {_CONTINUES}  tables: set_aside\n"
 """The same, among other lines of `errors`."""
 _UNDERSCORES = "    # Characters of names that Kafka does not take are underscores.\n    Topic_Names: UNDERSCORES\n"
 _OTHER = re.compile(r"[^a-zA-Z0-9._-]")
@@ -170,7 +170,7 @@ def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") ->
         raise ConfigurationError(f"--missing-values {asked.missing_values!r} is none of null, refuse")
     has_all = format_ in _HAVE_ALL and asked.missing_values == "null"
     is_first = asked.template is Template.FIRST
-    goes_on = asked.definitions is None and asked.snapshot != "never"
+    continues = asked.definitions is None and asked.snapshot != "never"
     return (FIRST if is_first else PRODUCTION).format(
         name=name,
         source=source,
@@ -181,9 +181,9 @@ def _text(asked: Asked, name: str, source: str, topic: str, tables: str = "") ->
         + (_UNDERSCORES if asked.definitions is None else "")
         + ("" if is_first else NO_ACCESS),
         topic=asked.topic or topic,
-        tables=tables + (_OTHERS_GO_ON if is_first and goes_on else ""),
+        tables=tables + (_OTHERS_CONTINUE if is_first and continues else ""),
         state="state",
-        errors=_OTHERS_GO_ON_TOO if goes_on else "",
+        errors=_OTHERS_CONTINUE_TOO if continues else "",
         keys=KEYS.format(serializer=serializer, more=_TOMBSTONES if asked.tombstones else ""),
         actions=("" if at_location else line) + (_MISSING if has_all else ""),
     )

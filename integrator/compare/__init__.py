@@ -1,6 +1,6 @@
 """Compares tables of a captured database with their topics, while changes continue.
 
-tables       which tables can be compared, and how: what tells rows apart, and which columns are functions of the row
+tables       which tables can be compared, and how: what distinguishes rows, and which columns are functions of the row
 messages     messages -> rows: formats and envelopes unwrapped; the effect of a message on a row
 digests      rows -> digests of key and row, in files by digests of keys
 merging      the row that a key's messages leave, and whether the table has the same

@@ -47,7 +47,7 @@ class Digester:
     """Makes digests of rows: of the values of some columns."""
 
     def __init__(self, columns: Sequence[str], key: Sequence[str]) -> None:
-        """columns: those that are compared. key: those that tell rows apart, where the message's key does not."""
+        """columns: those that are compared. key: those that distinguish rows, where the message's key does not."""
         self._columns, self._key = tuple(columns), tuple(key)
         self._values, self._identity = _values_of(self._columns), _values_of(self._key)
 

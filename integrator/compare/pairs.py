@@ -121,7 +121,7 @@ class TopicPair:
             values = self._documents.of(values_of(block), place)
             for key, value, offset in zip(keys, values, block.offsets.tolist(), strict=True):
                 if key is None:
-                    raise DataError(f"{place}: the message at offset {offset} has no key: nothing tells rows apart")
+                    raise DataError(f"{place}: the message at offset {offset} has no key: nothing distinguishes rows")
                 effect, row = (GONE, dict[str, Any]()) if value is None else unwrapped(value[0])
                 known = _payload(key[0])
                 digest = key_digest(json.dumps(known, sort_keys=True, default=str).encode())

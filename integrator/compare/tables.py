@@ -28,7 +28,7 @@ _CLOCKS = ("now(", "current_", "random(", "uuid(")
 class Compared:
     """How a table is compared.
 
-    identity: what tells rows apart: the message's key, or the values of key columns in the row. columns: of messages,
+    identity: what distinguishes rows: the message's key, or the values of key columns in the row. columns: of messages,
     those that are functions of the row, and are compared; left_out: the others. key: the members of messages that are
     the key's columns, in its order. masked: columns whose values are not shown. op: the column that has the operation's
     code, and what its values mean; soft_delete: the one that is 1 of a row that is gone; position: the one that has the
@@ -113,7 +113,7 @@ def _reason(table: TableRecipe, recipe: Recipe, tables_of_topic: int) -> str:
     if table.capture.addresses:
         return "its rows go to several addresses (AddressTo)"
     if table.keyless:
-        return "it has no key, so that nothing tells its rows apart"
+        return "it has no key, so that nothing distinguishes its rows"
     return ""
 
 
@@ -124,14 +124,14 @@ def _compared(table: TableRecipe, recipe: Recipe) -> Compared | str:
     by_column = {field.column: field.name for field in table.fields if field.column is not None}
     key = tuple(by_column[name] for name in table.key if name in by_column)
     of_row = len(key) == len(table.key) and set(key) <= set(columns)
-    own_key = not layout.bundling.keyless and _tells_apart(table)
+    own_key = not layout.bundling.keyless and _distinguishes(table)
     is_hash = any(isinstance(part, Op) and part.name == "hvr_key_hash" for part in table.message_key.expression)
     if own_key and (table.tombstones or not (is_hash and of_row)):
         identity: Literal["key", "row"] = "key"
     elif of_row and not table.tombstones:
         identity = "row"
     else:
-        return "neither the key nor the value of its messages tells its rows apart"
+        return "neither the key nor the value of its messages distinguishes its rows"
     op, codes = _operation(table)
     soft = next((field.name for field in table.fields if field.soft_delete), "")
     sends_rows = DELETE in table.operations
@@ -183,7 +183,7 @@ def _notes(table: TableRecipe, *, sends_rows: bool) -> Iterator[str]:
         yield "a null may be a value that the source has left out (Missing_Values), and is not compared"
 
 
-def _tells_apart(table: TableRecipe) -> bool:
+def _distinguishes(table: TableRecipe) -> bool:
     """Return whether the message's key is another one for each row."""
     key = table.message_key
     if key.serializer == "NONE" or table.not_in_keys or table.keyless:

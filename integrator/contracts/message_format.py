@@ -68,7 +68,7 @@ class SchemaId:
 
 @dataclass(frozen=True)
 class Bundling:
-    """Which rows share a message: one row; those of a change; of a transaction; or any, as they come.
+    """Which rows share a message: one row; those of a change; of a transaction; or any, as they arrive.
 
     threshold: bytes of value after which a message of TRANSACTION or THRESHOLD is closed. concatenated: each row stands
     in it as in a message of its own. one_partition: messages without a key go to the topic's first partition.

@@ -22,7 +22,7 @@ class OpenTransaction:
 
     tx: the open transaction's identity, as the dialect writes it; None where it is not known or none is open.
     rows: change rows of it so far. since_start: the part has been inside this one transaction from its first record,
-    so that the part before it may hold its beginning. goes_on: the source says that there is more of it to come; None
+    so that the part before it may hold its beginning. continues: the source says that there is more of it to come; None
     where the part does not show it. identity: what identifies the transaction, where `tx` does not: parts
     that begin at different places of it write another `tx`. cap_tstamp: its commit time in microseconds since 1970,
     where only its begin says it. leading: rows before it that are of the transaction which is open before the part.
@@ -31,7 +31,7 @@ class OpenTransaction:
     tx: str | None = None
     rows: int = 0
     since_start: bool = True
-    goes_on: bool | None = None
+    continues: bool | None = None
     identity: str | None = None
     cap_tstamp: int | None = None
     leading: int = 0
@@ -44,14 +44,14 @@ class OpenTransaction:
             return replace(self, leading=before.rows + self.leading)
         same = self.tx == before.tx if self.identity is None else self.identity == before.identity
         if self.tx is None or same:
-            goes_on = before.goes_on if self.goes_on is None else self.goes_on
-            return replace(before, rows=before.rows + self.leading + self.rows, goes_on=goes_on)
+            continues = before.continues if self.continues is None else self.continues
+            return replace(before, rows=before.rows + self.leading + self.rows, continues=continues)
         return replace(self, since_start=False, leading=0)
 
     @property
     def unfinished(self) -> str:
         """What the integ_seq of the rows of this transaction begins with, if it is known to continue; else empty."""
-        return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.goes_on else ""
+        return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.continues else ""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class Others:
             finds = Finds()
             for name, columns in self._found.items():
                 with finds.noted():
-                    self._tell(name, dict(sorted(columns.items(), key=lambda item: item[1][0])))
+                    self._report(name, dict(sorted(columns.items(), key=lambda item: item[1][0])))
             finds.report()
         return self._counts
 
@@ -99,7 +99,7 @@ class Others:
         text = f"column {shown(name)} is not in its definition, which has {known}; {ALLOW}"
         return Fault(Place(self._file, line), f"table {table.name}: {text}")
 
-    def _tell(self, table: str, columns: Mapping[str, tuple[int, Found | None, str]]) -> None:
+    def _report(self, table: str, columns: Mapping[str, tuple[int, Found | None, str]]) -> None:
         for name, (line, kind, kinds) in columns.items():
             if kind is None:
                 raise _not_added(self._file, line, table, name, kinds)

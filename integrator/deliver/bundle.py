@@ -57,17 +57,17 @@ class Bundler:
         if self._bytes >= BYTES_AT_ONCE:
             yield from self._fold(final=False)
 
-    def end(self, going_on: str = "") -> Iterator[Messages]:
-        """Yield the open messages, but for those of the transaction `going_on`, whose end comes in a later cycle."""
+    def end(self, continuing: str = "") -> Iterator[Messages]:
+        """Yield the open messages, but for those of the transaction `continuing`, whose end comes in a later cycle."""
         if self._waiting:
-            yield from self._fold(final=True, going_on=going_on)
+            yield from self._fold(final=True, continuing=continuing)
 
     @property
     def deferred(self) -> list[pa.RecordBatch]:
         """The rows that `end` left, for the cycle to come."""
         return self._waiting
 
-    def _fold(self, *, final: bool, going_on: str = "") -> Iterator[Messages]:
+    def _fold(self, *, final: bool, continuing: str = "") -> Iterator[Messages]:
         rows = _by_topic(pa.Table.from_batches(self._waiting).combine_chunks().to_batches()[0])
         kinds = self._framing.kinds(rows)
         topics = rows["topic"]
@@ -77,7 +77,7 @@ class Bundler:
         self._count(rows, starts, group)
         last = np.append(new_topic[starts[1:]], True)  # the last message of each topic
         if final:
-            left = last & ~passed & self._of(going_on, rows, starts)
+            left = last & ~passed & self._of(continuing, rows, starts)
             if self._kept_bytes(rows, starts, left) > MAX_HELD_BYTES:
                 self._add("transactions split at the cycle's end, because too many bytes were held", int(left.sum()))
                 left[:] = False

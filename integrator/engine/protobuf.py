@@ -23,13 +23,13 @@ from integrator.engine.protobuf_fields import (
     ARRAY,
     BASE,
     BYTES,
+    CONTINUE,
     COUNT,
     DATE,
     DECIMAL,
     DOUBLE,
     ENUM,
     FLOAT,
-    GO_ON,
     ITEMS,
     LITERAL,
     MAP,
@@ -93,7 +93,7 @@ def write_record(  # noqa: C901, PLR0912, PLR0915 - one state machine: its regis
                 at, fault = open_message(octets, code, head, fields, field, top)
                 if fault != OK:
                     return at, fault, to, count
-                frames[depth, GO_ON], frames[depth, BASE], frames[depth, TOP] = pc + 2 * WIDTH, base, top
+                frames[depth, CONTINUE], frames[depth, BASE], frames[depth, TOP] = pc + 2 * WIDTH, base, top
                 depth += 1
                 base, top = top, top + code[head + 3]
                 pc = head + (1 + code[head + 3]) * WIDTH
@@ -121,7 +121,7 @@ def write_record(  # noqa: C901, PLR0912, PLR0915 - one state machine: its regis
                 return at, FULL, to, count
         elif what == RETURN:
             depth -= 1
-            pc, base, top = frames[depth, GO_ON], frames[depth, BASE], frames[depth, TOP]
+            pc, base, top = frames[depth, CONTINUE], frames[depth, BASE], frames[depth, TOP]
         elif what == LITERAL:
             pc += WIDTH
         elif what in (ARRAY, MAP, NEXT):

@@ -29,7 +29,7 @@ FIELD_NUMBERS, FRAME_NUMBERS = 5, 9
 COUNT, VALUE, STOP, FIRST, PIECE = range(FIELD_NUMBERS)
 """Of a field: how often it is there; the last value, or where that begins; where it ends; where the first one begins,
 and the piece of the message that it is in."""
-GO_ON, BASE, TOP, NUMBER, AT, LIMIT, PACKED, PACKED_STOP, ITEMS = range(FRAME_NUMBERS)
+CONTINUE, BASE, TOP, NUMBER, AT, LIMIT, PACKED, PACKED_STOP, ITEMS = range(FRAME_NUMBERS)
 """Of what is open: where it returns to; the fields of the message around it, and those after them. Of an ARRAY or MAP:
 its number; where the next item and the end of the last one are, and the same in a piece of many items; how many items
 were written."""

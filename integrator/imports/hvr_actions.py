@@ -108,7 +108,7 @@ def _drop(label: str, name: str, why: str | None, draft: Draft) -> None:
 
 
 def _clause(why: str) -> str:
-    """Return a text that is said of a name as a clause."""
+    """Return a text about a name as a clause."""
     if why.startswith(("is ", "belongs ")):
         return f"it {why}"
     return why if re.match(r"\w+ (is|are) ", why) else f"it is {why}"

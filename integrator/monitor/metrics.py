@@ -161,7 +161,7 @@ class Metrics:
         for one in STATES:
             self.state.labels(channel, one).set(one == doing)
 
-    def goes_on_after(self, channel: str, at: float) -> None:
+    def continues_after(self, channel: str, at: float) -> None:
         """Show when the last cycle was synced before this process."""
         self.last_synced.labels(channel).set(at)
 

@@ -71,12 +71,12 @@ class Monitor(Observer):
             seen.doing, seen.why, seen.since, seen.beat = doing, why, since, now
         self.metrics.beat(channel, doing, now)
 
-    def goes_on_after(self, channel: str, cycle: int, at: datetime) -> None:
+    def continues_after(self, channel: str, cycle: int, at: datetime) -> None:
         """See the last cycle that was synced before this process."""
         seen, then = self.channels[channel], at.timestamp()
         with self._lock:
             seen.cycle, seen.synced_at = cycle, then
-        self.metrics.goes_on_after(channel, then)
+        self.metrics.continues_after(channel, then)
 
     def synced(self, channel: str, cycle: Cycle) -> None:
         """See a synced cycle."""

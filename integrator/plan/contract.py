@@ -110,7 +110,7 @@ class Plan:
 
     @property
     def resolved(self) -> Resolved | None:
-        """What is said of how far all is in the topics."""
+        """The messages that publish how far all is in the topics."""
         return self.origin.channel.resolved
 
     @property

@@ -22,7 +22,7 @@ AnySource: TypeAlias = Source | TableSource
 _End = TypeVar("_End")
 _REFRESH = "the command is refresh, and check and plan have the option --refresh"
 _APART = (
-    ", or give each a channel of its own: they may send to the same topics, and {hvr_cap_loc} tells their rows apart"
+    ", or give each a channel of its own: they may send to the same topics, and {hvr_cap_loc} distinguishes their rows"
 )
 _KAFKA_EXAMPLE = "{class: kafka, Kafka_Brokers: [HOST:PORT]}"
 

@@ -139,7 +139,7 @@ class _Refresh:
                         self._ledger.forget()
                     raise
         finally:
-            self._go_on(suspended, begun=run is not None)
+            self._continue(suspended, begun=run is not None)
         self._log.info("refreshed", rows=rows, moment=run.moment)
         return rows
 
@@ -164,7 +164,7 @@ class _Refresh:
             finally:
                 cycles.close()
 
-    def _go_on(self, suspended: str | None, *, begun: bool) -> None:
+    def _continue(self, suspended: str | None, *, begun: bool) -> None:
         """Resume the daemon, unless somebody else suspended it or this run must be continued."""
         unfinished = begun and self._ledger.unfinished() is not None
         if unfinished:

@@ -31,7 +31,7 @@ from integrator.transform.expression import NO_SLICE, RunClock, SliceOfTable
 
 _SLICE_DIGITS, _PART_DIGITS = 6, 10
 _PART_BITS = 12
-_TELL_S = 0.5
+_REPORT_S = 0.5
 BEGINNING = "0" * 20
 """The commit of a refresh that stands at no moment: before all changes."""
 
@@ -80,15 +80,15 @@ class _Task:
                 clock = RunClock(self._rows.started, seed, part=self._rows.part)  # rows are numbered in it already
                 yield self._encoder.encode(self._changes(batch), clock, self._counters)[0]
                 self._count += batch.num_rows
-                self._tell()
-        self._tell(last=True)
+                self._report()
+        self._report(last=True)
         counters = self._counters
         note = FileSummary(self._part, self._count, {}, counters.not_sent, 0, counters.warnings, counters.details)
         yield note.to_fragment()
 
-    def _tell(self, *, last: bool = False) -> None:
+    def _report(self, *, last: bool = False) -> None:
         directory = Path(self._rows.progress_directory)
-        if (not last and time.monotonic() - self._reported < _TELL_S) or not directory.is_dir():  # another machine's
+        if (not last and time.monotonic() - self._reported < _REPORT_S) or not directory.is_dir():  # another machine's
             return
         self._reported = time.monotonic()
         path = directory / f"{self._rows.number}.{self._part}"

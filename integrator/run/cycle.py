@@ -136,7 +136,7 @@ class _Cycles:
         return done.checkpoint
 
     def _mark(self, done: Cycle, mark: Callable[[], None]) -> None:
-        """Have what is acknowledged be marked (I1), and tell of it."""
+        """Have what is acknowledged be marked (I1), and report it."""
         began = time.monotonic()
         if done.planned is None or not self._state.marks.has(done.cycle):  # else by another process meanwhile
             mark()

@@ -82,7 +82,7 @@ class Job:
         self.plan = as_set_aside(self.plan, self.state)
         self._left.look(self.plan)
         self._open_feed()
-        self.heart.goes_on_after(self.state.last_mark())
+        self.heart.continues_after(self.state.last_mark())
         self.plan = registered(self.plan, self.state)
         if not self._left.is_of_another_plan:
             self.keep()

@@ -91,8 +91,8 @@ def resume(state: State, channel: str, wait_s: float = _WAIT_S) -> str:
         return f"channel {channel}, which had failed ({last.kind}), starts again in process {holder}: {now}"
     if reason is not None:
         now = _until_not(state, "suspended", wait_s)
-        gone_on = "continues" if now != "suspended" else "is to continue, and has not yet: see the log"
-        return f"channel {channel} was suspended ({reason}) and {gone_on} in process {holder}: {now}"
+        continued = "continues" if now != "suspended" else "is to continue, and has not yet: see the log"
+        return f"channel {channel} was suspended ({reason}) and {continued} in process {holder}: {now}"
     return f"channel {channel} was neither suspended nor failed; process {holder} continues with it: {doing}"
 
 

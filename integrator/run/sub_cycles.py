@@ -3,7 +3,7 @@
 A micro-batch of Spark takes a tenth of a second, however little it has. So a cycle continues when it is synced: slices
 that have come are put into the journal, and their numbers and the moment into the state, both durable before a message
 is sent (I2); they are sent by this process, and the cycle's mark says so when all is acknowledged (I1). A sub-cycle
-that was broken off is sent again first, with the same slices and the same moment. Spark plans these slices for its
+that was interrupted is sent again first, with the same slices and the same moment. Spark plans these slices for its
 next cycle, in which they are passed over.
 """
 

@@ -76,7 +76,7 @@ class SeveralListings:
 
     @property
     def number_of(self) -> Callable[[str], int] | None:
-        """Nothing: change files are numbered as they come."""
+        """Nothing: change files are numbered as they arrive."""
         return None
 
 
@@ -140,7 +140,7 @@ class Several(FixedSchemas):
         names = ", ".join(name for name, _ in self.of)
         yield (
             f"changes of the locations {names} come side by side: {{hvr_integ_seq}} orders those of each, and "
-            "{hvr_cap_loc} beside it tells them apart"
+            "{hvr_cap_loc} beside it distinguishes them"
         )
 
     def look(self, directory: str, *, is_free: bool) -> Problems:

@@ -168,7 +168,7 @@ class Spool:
         durable.cut(path, len(whole))
         self.sealed(path, found[1], int(found[2]), self.framing.counted(whole))
 
-    def go_on_after(self, number: int) -> None:
+    def continue_after(self, number: int) -> None:
         """Give the next segment a number above `number`, which was taken though its file may be gone."""
         with self._lock:
             self._next = max(self._next, number + 1)

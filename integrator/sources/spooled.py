@@ -54,7 +54,7 @@ class Spooled(Feed):
         self._taken: deque[tuple[int, str]] = deque()
         self._follow()
         if self._taken:
-            self.spool.go_on_after(number_of(self._taken[-1][1]))
+            self.spool.continue_after(number_of(self._taken[-1][1]))
 
     def start(self, synced: int) -> None:
         """Start to receive; `synced` is the number of the last segment that is in a synced cycle."""

@@ -1,4 +1,4 @@
-"""Values that do not fit a declared type, made to fit: TableProperties CoerceErrorPolicy and CoerceErrorType.
+"""Values that do not fit a declared type, coerced: TableProperties CoerceErrorPolicy and CoerceErrorType.
 
 https://fivetran.com/docs/hvr6/action-reference/tableproperties: NUMERIC_RANGE and DATE_RANGE give the nearest possible
 value, STRING_TRUNCATION cuts, ROUNDING goes toward zero, NULLS and OTHER give 0, empty text or null.

@@ -578,7 +578,7 @@ def test_a_log_that_was_removed_or_reset_is_an_error(product, name):
                 spooled.catch_up()
             again = Spooled(own, pathlib.Path(directory) / "again", name)
             again.catch_up()
-            time.sleep(1.1)  # files are told apart by the second in which they began
+            time.sleep(1.1)  # files are distinguished by the second in which they began
             try:
                 own.sql("reset master")
             except RuntimeError:  # MySQL 8.4 and newer

@@ -69,7 +69,7 @@ def test_each_change_in_each_format(
             continue
         rows = rows_in(format_, registry_server, topic, messages)
         operations = [(row["op_val"], row["k"] if row["op_val"] != 5 else None) for row in rows]
-        before = 3 if table == "keyless" else 4  # whose rows are told apart by all of their columns
+        before = 3 if table == "keyless" else 4  # whose rows are distinguished by all of their columns
         changes = [(before, 1), (2, 1), (3, 2), (2, 20), (0, 3)]
         assert operations == [(1, 1), (1, 2), (1, 3), *changes, (1, 4), (1, 5), (5, None), (1, 6)]
         updated = next(row for row in rows if row["op_val"] == 2 and row["k"] == 1)

@@ -1,4 +1,4 @@
-"""What a capture writes into its spool while it is broken off anywhere: each change once, and all rows (I9).
+"""What a capture writes into its spool while it is interrupted anywhere: each change once, and all rows (I9).
 
 A real PostgreSQL; neither Kafka nor Spark.
 """
@@ -405,7 +405,7 @@ def test_the_timeline_is_recorded_at_each_start(database, spooled, monkeypatch):
     assert records.read(spooled.directory).timeline == before.timeline > 0
 
 
-def test_i9_a_log_that_is_not_flushed_as_far_as_was_noted_goes_on(database, spooled):
+def test_i9_a_log_that_is_not_flushed_as_far_as_was_noted_continues(database, spooled):
     """What may have been confirmed is a bound: nothing of ours is there, and a crash takes what was not flushed."""
     database("create table a(k int primary key); insert into a values (1)")
     spooled.catch_up()
@@ -624,7 +624,7 @@ def test_a_full_spool_is_said_with_what_the_slot_keeps_and_the_connection_stays(
     assert not [one for one in logged if one["log_level"] == "error"]
 
 
-def test_a_full_disk_of_the_spool_is_said_and_the_capture_goes_on_when_there_is_room(
+def test_a_full_disk_of_the_spool_is_said_and_the_capture_continues_when_there_is_room(
     database, spooled, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(shared, "SEGMENT_BYTES", 100_000)

@@ -74,7 +74,7 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("what", LEFT_OUT)
-def test_a_table_that_cannot_be_captured_is_left_out_and_its_writes_go_on(what, database, spooled):
+def test_a_table_that_cannot_be_captured_is_left_out_and_its_writes_continue(what, database, spooled):
     create, reason = LEFT_OUT[what]
     database(create + "; create table b(k int primary key)")
     assert reason in left_out(spooled)["public.a"]

@@ -154,7 +154,7 @@ def changing(run, ending):
         )
 
 
-def test_it_is_equal_while_changes_go_on(database, broker, channel, compare, name, tmp_path):
+def test_it_is_equal_while_changes_continue(database, broker, channel, compare, name, tmp_path):
     product, server, run = database
     run("create table t (id int primary key, v varchar(20), d decimal(12,2))")
     rows = ", ".join(f"({n}, 'v{n}', {n}.50)" for n in range(1, 1001))

@@ -73,7 +73,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_data_fails_the_cycle_and_mended_data_goes_on(case, broker, tmp_path, name, integrate_once):
+def test_bad_data_fails_the_cycle_and_mended_data_continues(case, broker, tmp_path, name, integrate_once):
     text, expected = BAD[case]
     broker.create(channels.shop_topics(name), 1)
     channel = channels.shop(tmp_path, broker.servers, name)

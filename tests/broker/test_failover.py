@@ -107,7 +107,7 @@ def check(spooled, server):
     assert {key: row["v"] for key, row in made.items()} == rows(server)
 
 
-def test_the_capture_goes_on_at_a_replica_that_is_promoted(servers, spooled):
+def test_the_capture_continues_at_a_replica_that_is_promoted(servers, spooled):
     primary, replica = servers
     primary.sql("create table t (k int primary key, v text); insert into t values (1, 'a')", "shop")
     spooled.catch_up(primary)
@@ -135,7 +135,7 @@ def test_the_capture_goes_on_at_a_replica_that_is_promoted(servers, spooled):
         spooled.catch_up(replica)
 
 
-def test_i9_a_transaction_of_which_some_changes_are_durable_goes_on_at_a_replica(servers, tmp_path, monkeypatch):
+def test_i9_a_transaction_of_which_some_changes_are_durable_continues_at_a_replica(servers, tmp_path, monkeypatch):
     """A crash comes after each event; tables that are not captured are changed, too."""
     primary, replica = servers
     primary.sql("create table t (k int primary key, v text); create table x (k int)", "shop")
@@ -170,7 +170,7 @@ def test_i9_a_transaction_of_which_some_changes_are_durable_goes_on_at_a_replica
         check(spooled, replica)
 
 
-def test_a_table_whose_rows_are_being_read_goes_on_at_a_replica(servers, spooled, monkeypatch):
+def test_a_table_whose_rows_are_being_read_continues_at_a_replica(servers, spooled, monkeypatch):
     """Rows are read at several places, of which the last ones are in another log."""
     primary, replica = servers
     primary.sql("create table t (k int primary key, v text)", "shop")

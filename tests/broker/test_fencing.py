@@ -35,7 +35,7 @@ def values(broker, topic, level):
 @pytest.mark.parametrize(
     "sent_before", [True, False], ids=["in the middle of its transaction", "before its first message"]
 )
-def test_a_predecessor_that_goes_on_is_refused(sent_before, broker, name):
+def test_a_predecessor_that_continues_is_refused(sent_before, broker, name):
     broker.create([name], 1)
     send = Send(producer={"bootstrap.servers": broker.servers, "linger.ms": "0"})
     old = TransactionalProducer(send, f"{name}-0")

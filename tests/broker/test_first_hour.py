@@ -58,7 +58,7 @@ def test_keys_are_whole_and_a_tombstone_follows_a_delete(database, broker, run, 
     ]
 
 
-def test_the_file_of_a_command_goes_on_at_its_place(database, broker, run, tmp_path, name):
+def test_the_file_of_a_command_continues_at_its_place(database, broker, run, tmp_path, name):
     database.run("create table t(k int primary key); insert into t values (1)")
     words = ["run", "--from", database.address, "--to", broker.servers, "--format", "json"]
     run(*words, "--once")

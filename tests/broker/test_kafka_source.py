@@ -105,7 +105,7 @@ def ends(real_broker, name, tmp_path):
     return made
 
 
-def test_records_go_on_once_and_partitions_and_topics_come_in(ends, integrate_once, real_broker):
+def test_records_continue_once_and_partitions_and_topics_come_in(ends, integrate_once, real_broker):
     channel = ends.write([f"^{ends.name}(-more)?"])
     ends.send(range(1, 300))
     integrate_once(channel)
@@ -316,7 +316,7 @@ def test_rejected_values_go_to_the_dead_letter_topic_as_they_came(ends, integrat
     assert places == [(f"{ends.name}/0".encode(), b"%d" % offset) for offset in (9, 10, 11, 12)]
 
 
-def test_the_daemon_goes_on_when_brokers_come_back_and_takes_new_partitions(spark, tmp_path, name):
+def test_the_daemon_continues_when_brokers_come_back_and_takes_new_partitions(spark, tmp_path, name):
     class_path = brokers.libraries()
     if class_path is None:
         pytest.skip("a broker that can be killed needs mvn and Java 17")

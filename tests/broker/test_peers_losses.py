@@ -111,15 +111,15 @@ def test_no_place_is_confirmed_that_is_not_durable(database, spooled, monkeypatc
         "create table a(k int primary key, v text); insert into a select g, 'there' from generate_series(1, 1000) g"
     )
     monkeypatch.setattr(shared, "SEGMENT_BYTES", 5_000)
-    confirmed, real = [], answers.Answers._tell
+    confirmed, real = [], answers.Answers._report
 
-    def tell(self, lsn, *, ask=False):
+    def report(self, lsn, *, ask=False):
         real(self, lsn, ask=ask)
         if lsn and self._intake.is_held:  # else all that has come is durable
             durable = standing_in(spool.path)
             confirmed.append((lsn, durable.end))
 
-    monkeypatch.setattr(answers.Answers, "_tell", tell)
+    monkeypatch.setattr(answers.Answers, "_report", report)
     with capturing(spooled, spooled.directory) as (spool, _):
         for number in range(20):
             database(

@@ -63,7 +63,7 @@ def has_all(primary, standby, catch_up):
     return replayed and standby.psql(slot).strip() == "1"
 
 
-def test_the_capture_goes_on_at_a_standby_that_is_promoted(servers, catch_up, tmp_path):
+def test_the_capture_continues_at_a_standby_that_is_promoted(servers, catch_up, tmp_path):
     primary, standby = servers
     catch_up(primary)  # the slot is altered, where it was not for standbys
     catch_up(primary, failover=True)
@@ -130,7 +130,7 @@ def replayed(primary, standby):
     until(lambda: standby.psql(f"select pg_last_wal_replay_lsn() >= '{end}'").strip() == "t")
 
 
-def test_a_standby_is_captured_from_and_goes_on_once_it_is_promoted(servers, catch_up, tmp_path):
+def test_a_standby_is_captured_from_and_continues_once_it_is_promoted(servers, catch_up, tmp_path):
     primary, standby = servers
     replayed(primary, standby)
     with pytest.raises(EnvironmentFault, match="tables run at the primary: create publication") as refused:

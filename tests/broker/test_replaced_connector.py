@@ -89,7 +89,7 @@ def read(server, message, reader=None):
 
 @pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason="PostgreSQL")
 @pytest.mark.parametrize("captures", [False, True], ids=["files", "capture"])
-def test_readers_keys_and_registry_go_on(
+def test_readers_keys_and_registry_continue(
     captures, real_broker, registry_server, integrate_once, command, tmp_path, name, monkeypatch
 ):
     client = registry_server.client

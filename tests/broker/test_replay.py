@@ -113,7 +113,7 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(
     assert sorted(rows(broker, name)) == expected
 
 
-def test_a_daemon_goes_on_beside_a_replay_that_is_killed_and_done_again(broker, tmp_path, name, replay):
+def test_a_daemon_continues_beside_a_replay_that_is_killed_and_done_again(broker, tmp_path, name, replay):
     path = made_for(broker, tmp_path, name, "exactly_once")
     daemon = Daemon(path)
     try:

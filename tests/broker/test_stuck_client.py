@@ -29,7 +29,7 @@ def send(client):
 
 
 @pytest.mark.real_broker
-def test_a_commit_whose_broker_was_restarted_ends_and_the_next_producer_goes_on(tmp_path, monkeypatch):
+def test_a_commit_whose_broker_was_restarted_ends_and_the_next_producer_continues(tmp_path, monkeypatch):
     """Whether librdkafka waits for ever or not: the call returns, the client is given up, and its id can be used."""
     monkeypatch.setattr(producer_client, "_GRACE_S", 2.0)
     with brokers.KraftBroker(brokers.libraries(), tmp_path) as broker:

@@ -251,7 +251,7 @@ class Load(threading.Thread):
 
 
 class Topics:
-    """The tables that a consumer makes of topics, a message after another as they come."""
+    """The tables that a consumer makes of topics, a message after another as they arrive."""
 
     def __init__(self, servers: str, *, once: bool) -> None:
         """once: whether a position that comes twice is an error."""

@@ -182,7 +182,7 @@ def tables(server: postgres.Postgres) -> dict[str, dict[int, dict[str, Any]]]:
 
 
 def rebuilt(rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """What a consumer has that takes messages as they come: the last one of each key says what is."""
+    """What a consumer has that takes messages as they arrive: the last one of each key says what is."""
     made: dict[int, dict[str, Any]] = {}
     for row in rows:
         op, _, _ = row.pop("op"), row.pop("seq"), row.pop("at", None)

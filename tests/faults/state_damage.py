@@ -44,7 +44,7 @@ DDL = "create table t(id bigint primary key, v text);\n"
 CYCLES, ROWS = 5, 6
 """Cycles of each life, of one file each; rows of a file."""
 MOST_REMEDIES = 6
-GOES_ON = 0.2
+CONTINUES = 0.2
 """In how many of the rounds another file comes after the channel is back."""
 BUNDLING = {"row": "", "transaction": ", Kafka_Message_Bundling: TRANSACTION"}
 MOMENTS = ("committed", "synced, not committed", "begun", "begun, and a line of the journal is cut")
@@ -52,7 +52,7 @@ MOMENTS = ("committed", "synced, not committed", "begun", "begun, and a line of 
 
 @dataclass
 class Line:
-    """A channel, whose transactions each continue in the next file; its rows in Kafka are read as they come."""
+    """A channel, whose transactions each continue in the next file; its rows in Kafka are read as they arrive."""
 
     directory: Path
     kind: str
@@ -249,7 +249,7 @@ def one_round(line: Line, draw: random.Random, *, process: bool) -> Counter[str]
             counted[f"remedy: {tried[-1]}"] += 1
         except Exception as error:
             raise AssertionError(f"{done}: no error with a remedy, but {type(error).__name__}: {error}") from error
-    if draw.random() < GOES_ON:
+    if draw.random() < CONTINUES:
         expected |= line.written(1)
         line.run()
         counted["went on"] += 1

@@ -66,7 +66,7 @@ def test_sigterm_ends_it_at_the_end_of_a_cycle_with_exit_code_0(submit, broker, 
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
 
 
-def test_a_jvm_that_is_killed_is_said_in_one_line_and_the_next_start_goes_on(broker, tmp_path, name, integrate_once):
+def test_a_jvm_that_is_killed_is_said_in_one_line_and_the_next_start_continues(broker, tmp_path, name, integrate_once):
     broker.create(channels.shop_topics(name))
     channel = channels.shop(tmp_path, broker.servers, name)
     daemon = Daemon(channel)
@@ -181,7 +181,7 @@ def test_kill_minus_nine(real_broker, tmp_path):
     assert counted["messages"] == counted["rows"] + counted["repeats"]
 
 
-def test_i1_a_broker_that_dies_in_the_middle_fails_the_cycle_and_the_next_run_goes_on(
+def test_i1_a_broker_that_dies_in_the_middle_fails_the_cycle_and_the_next_run_continues(
     real_broker, own_kraft, tmp_path, name, integrate_once
 ):
     """A broker of this test's own is killed while messages are on their way; exit code 4, nothing synced."""

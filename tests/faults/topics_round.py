@@ -177,7 +177,7 @@ class Round:
     def _streams(self, tap: topic_rows.Tap) -> bool:
         """Return whether Debezium's snapshot is done.
 
-        One that is broken off is made anew, without the deletes of rows that were sent before: these are lost in Debezium.
+        One that is interrupted is made anew, without the deletes of rows that were sent before: these are lost in Debezium.
         """
         return any(event["op"] != "r" for table in self._topics for event in self._events(tap, table))
 

@@ -238,7 +238,7 @@ class Replication:
         """Let time pass."""
         self._wait()
 
-    def tell(self, lsn: int, *, ask: bool = False) -> None:
+    def report(self, lsn: int, *, ask: bool = False) -> None:
         """Confirm a position."""
         del ask
         CURRENT[-1].world.step(f"confirm {lsn}")

@@ -267,7 +267,7 @@ class _Schedule:
             self._backups: list[Path] = []
             self._refreshing: list[Actor] = []
             self._start()
-            self._go_on(faults=True)
+            self._continue(faults=True)
             complete = self._finish()
             broken = invariants.broken(self._scene, self._broker, exactly_once=self._scenario.exactly_once)
             broken += [f"a defect: {actor.name}: {actor.error!r}" for actor in self.world.actors if _is_defect(actor)]
@@ -293,7 +293,7 @@ class _Schedule:
         self.world.note(f"P{number} starts on {directory.path.parent.name}, {cores} cores")
         return Process(f"P{number}", self._scene, directory, recipe, cores, locked=self._scenario.locked)
 
-    def _go_on(self, *, faults: bool) -> None:
+    def _continue(self, *, faults: bool) -> None:
         """Have actors take turns until none has more to do."""
         world, choices, steps = self.world, self._choices, 0
         while True:
@@ -415,13 +415,13 @@ class _Schedule:
         directory, recipe = self._directories[0], self._recipes[0]
         if Ledger(directory.path).unfinished() is not None:  # the log says so: until it is finished, the channel waits
             self._spawn_refresh(directory, recipe, types.SimpleNamespace(cycle=-1, record=None))
-            self._go_on(faults=False)
+            self._continue(faults=False)
         directory.state.resume()  # as the error says, where a refresh was killed before it had begun
         self._scene.never_resumed = True
         others = self._directories[1:]
         for _ in range(4 + 3 * len(self._directories)):
             last = self._start(directory, recipe)
-            self._go_on(faults=False)
+            self._continue(faults=False)
             if last.ended is None and last.actor.done:
                 return True
             if isinstance(last.ended, BegunOtherwise):

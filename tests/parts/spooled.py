@@ -1,4 +1,4 @@
-"""What a capture has written into a spool, and how it is broken off."""
+"""What a capture has written into a spool, and how it is interrupted."""
 
 import json
 from collections import Counter

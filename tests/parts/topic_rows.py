@@ -1,4 +1,4 @@
-"""Changes in topics, as a consumer has them: Debezium's events as they come, and the integrator's rows."""
+"""Changes in topics, as a consumer has them: Debezium's events as they arrive, and the integrator's rows."""
 
 from __future__ import annotations
 

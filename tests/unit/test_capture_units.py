@@ -71,7 +71,7 @@ TORN = {
 
 
 @pytest.mark.parametrize("what", TORN)
-def test_a_line_without_its_end_is_cut_off_before_the_capture_goes_on(what, tmp_path):
+def test_a_line_without_its_end_is_cut_off_before_the_capture_continues(what, tmp_path):
     before, after = TORN[what]
     (tmp_path / "shop.jsonl").write_bytes(before)
     [command] = setting(UNITS[0], "ExecStartPre")

@@ -142,7 +142,7 @@ def test_what_is_no_change_is_counted(tmp_path):
     assert notes[0].not_sent == {"tombstones": 7, "logical messages": 2, "transaction marks": 50}
 
 
-def test_the_transaction_goes_on_in_the_next_file(tmp_path):
+def test_the_transaction_continues_in_the_next_file(tmp_path):
     pure.check_cuts(pure.recipe(tmp_path, DDL, META, "debezium"), recorded(tmp_path, "plain"), 7)
 
 
@@ -153,7 +153,7 @@ def test_an_end_mark_alone_in_the_next_file_ends_the_transaction(tmp_path):
     second = write(tmp_path / "2", [marks[1]])
     third = write(tmp_path / "3", [of("c", None, ROW, **PG | {"lsn": 121, "sequence": '["120","121"]'})])
     _, notes = pure.fragments(recipe, first, second, third)
-    assert [note.streams[""].open.goes_on for note in notes] == [True, False, None]
+    assert [note.streams[""].open.continues for note in notes] == [True, False, None]
     assert [note.streams[""].open.rows for note in notes] == [1, 0, 1]
 
 
@@ -244,7 +244,7 @@ POSITIONS = [
         [f"00000000000000000010|0000000000000000|000000{at}" for at in range(3)],
     ),
     (
-        "MySQL: the place in the binlog of the transaction's first event, told apart by GTID",
+        "MySQL: the place in the binlog of the transaction's first event, distinguished by GTID",
         [of("c", None, ROW, "mysql", file="mysql-bin.000009", pos=1984, row=0, gtid="ab:77"),
          of("c", None, ROW, "mysql", file="mysql-bin.000009", pos=2100, row=0, gtid="ab:77"),
          of("c", None, ROW, "mysql", file="mysql-bin.000010", pos=4, row=0, gtid="ab:78")],

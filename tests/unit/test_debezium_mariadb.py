@@ -112,7 +112,7 @@ def test_what_is_no_change_is_counted(tmp_path):
     assert all(notes[0].not_sent.values())
 
 
-def test_the_transaction_goes_on_in_the_next_file(tmp_path):
+def test_the_transaction_continues_in_the_next_file(tmp_path):
     pure.check_cuts(recipe(tmp_path, "debezium", PLAIN), recorded(tmp_path, "plain", {"ubig"}), 5)
 
 

@@ -97,7 +97,7 @@ def test_rows_of_several_tables_keep_their_order_and_number(tmp_path):
     assert [payload["id"] for payload in got] == [0, "1", 2, "3", 4, "5"]
 
 
-def test_a_transaction_goes_on_over_files(tmp_path):
+def test_a_transaction_continues_over_files(tmp_path):
     recipe = pure.recipe(tmp_path, DDL, SEQ)
     rows = [{"hvr_tbl_name": "items", "hvr_tx_seq": tx, "id": str(i)} for i, tx in enumerate("1112223")]
     whole = pure.payloads(recipe, pure.hvr(tmp_path, *rows))

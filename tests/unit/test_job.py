@@ -87,7 +87,7 @@ LATE, LOST = ProcessLate("a Python process of Spark's did not begin"), ProcessLo
 @pytest.mark.parametrize(
     ("failures", "runs", "raised"), [([LATE, LATE], 3, None), ([LATE, LOST, LATE], 2, ProcessLost)]
 )
-def test_once_goes_on_after_processes_that_were_late_and_after_nothing_else(
+def test_once_continues_after_processes_that_were_late_and_after_nothing_else(
     failures, runs, raised, tmp_path, monkeypatch
 ):
     """The quickstart on a busy machine ended with "a Python process did not begin", which a retry solves."""

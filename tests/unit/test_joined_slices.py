@@ -176,14 +176,14 @@ def place(partition):
     return Stream("t", "id", partition)
 
 
-def test_transactions_go_on_in_each_partition(read, joins, tmp_path):
+def test_transactions_continue_in_each_partition(read, joins, tmp_path):
     made = pure.recipe(tmp_path, DDL, PLAIN)
     found = read([rows(0, 7, 7, 7, 8), rows(1, 7, 7), rows(2, 7), rows(3), rows(4, 3, 3, 9)])
     check_joined(found, made, 20)
     joins.clear()
     whole = found.slices(groups=lambda _: 1)
     opened = OpenTransaction(
-        "0000000000000000000A|0000000000000000", 5, since_start=False, goes_on=None, identity=f"{7:020}"
+        "0000000000000000000A|0000000000000000", 5, since_start=False, continues=None, identity=f"{7:020}"
     )
     checkpoint = Checkpoint(streams={whole[1].stream: opened, whole[4].stream: opened})
     outcome = found.outcome(made, whole, checkpoint)

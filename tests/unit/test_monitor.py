@@ -163,7 +163,7 @@ def test_after_a_restart_the_last_synced_cycle_is_known_and_why_a_channel_is_sus
     """The page said "no cycle yet", the metric 0, and nothing gave the reason."""
     observer, get, _ = shop
     assert json.loads(get("status")[1])["channels"][0]["last_synced_cycle"] is None
-    observer.goes_on_after("shop", 41, datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc))
+    observer.continues_after("shop", 41, datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc))
     observer.beat("shop", "suspended", "2026-01-02T03:04:06+00:00", "a new <disk>")
     [status] = json.loads(get("status")[1])["channels"]
     assert (status["last_synced_cycle"], status["last_synced"]) == (41, "2026-01-02T03:04:05+00:00")

@@ -102,7 +102,7 @@ def test_what_the_hash_is_of_is_said_where_messages_have_it(action, is_hashed, c
     assert ("{hvr_key_hash} is of" in capsys.readouterr().out) == is_hashed
 
 
-def test_a_cell_goes_on_in_further_lines_on_a_narrow_terminal(channel):
+def test_a_cell_continues_in_further_lines_on_a_narrow_terminal(channel):
     code, written = on_terminal([sys.executable, "run.py", "plan", "--channel", str(channel)])
     cells = [line.split("│")[1].strip() for line in plain(written) if line.startswith("│")]
     assert code == 0

@@ -55,7 +55,7 @@ def numbers(receiving, count):
     return [line["n"] for line in receiving.wait_for(count)]
 
 
-def test_a_file_is_sent_once_and_gone_on_with(tmp_path):
+def test_a_file_is_sent_once_and_continued_with(tmp_path):
     with Receiving(tmp_path / "spool") as receiving:
         port = receiving.receiver.port
         assert sending(tmp_path, records(1000).decode(), port) == 1000
@@ -153,7 +153,7 @@ def test_what_is_written_into_the_old_file_after_it_was_renamed_comes_before_the
             assert numbers(receiving, 8) == list(range(1, 9))
 
 
-def test_a_file_that_was_rotated_several_times_while_nobody_sent_is_gone_on_with(tmp_path):
+def test_a_file_that_was_rotated_several_times_while_nobody_sent_is_continued_with(tmp_path):
     path = tmp_path / "wal.jsonl"
     path.write_bytes(records(5))
     for rotate in (renamed, copied_and_cut):

@@ -61,7 +61,7 @@ def test_a_refused_line_is_written_down_unless_the_channel_masks_columns(hidden,
     assert (refused["line"], refused["begins"]) == (2, begins)
 
 
-def test_a_sender_is_told_what_is_durable_and_goes_on_from_there(tmp_path):
+def test_a_sender_is_told_what_is_durable_and_continues_from_there(tmp_path):
     with Receiving(tmp_path) as receiving:
         with receiving.connect() as sender:
             sender.sendall(b'{"hello":{"sender":"a","from":1}}\n' + records(1000))
@@ -444,7 +444,7 @@ def test_removed_segments_are_still_counted(tmp_path):
     assert again.received("a") == 12
 
 
-def test_each_senders_transactions_go_on_in_its_own_segments(tmp_path):
+def test_each_senders_transactions_continue_in_its_own_segments(tmp_path):
     """Segments of two senders in turn: a transaction is counted on in the next segment of the same sender."""
     ddl = "create table t(k int primary key);"
     seq = '  - {action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, TimeKey: true, IntegrateExpression: "{hvr_integ_seq}"}\n'
@@ -605,7 +605,7 @@ def test_no_segment_is_taken_before_those_below_it(tmp_path):
     assert [entry.path for _, entry in journal.between(0, 4)] == [entries[number].path for number in (1, 2, 3, 4)]
 
 
-def test_a_spool_that_was_emptied_goes_on_with_the_next_number(tmp_path):
+def test_a_spool_that_was_emptied_continues_with_the_next_number(tmp_path):
     """Else its segments would have numbers that were taken, and none of them would be taken again."""
     journal = Journal(tmp_path / "files.jsonl")
     journal.take([Slice(f"{tmp_path}/spool/{7:012d}.a.1.jsonl", 1)])

@@ -115,7 +115,7 @@ def test_without_seconds_there_are_none(state):
     assert list(sub_cycles(state, Fed(of(1)), limits=Limits(0.0)).each(LAST)) == []
 
 
-def test_a_cycle_that_has_nothing_to_send_goes_on(state):
+def test_a_cycle_that_has_nothing_to_send_continues(state):
     """What comes after hours waits for no Spark job; meanwhile nothing is overdue."""
     feed, synced = Fed(comes=of(1)), [LAST]
     found, resting = sub_cycles(state, feed, 5, Limits(1e-9)), []

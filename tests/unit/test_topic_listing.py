@@ -119,7 +119,7 @@ def test_a_channel_reads_up_to_the_ends_of_its_start_cycle_by_cycle(made, tmp_pa
     assert later.latestOffset(start, later.getDefaultReadLimit()) != start
 
 
-def test_what_was_taken_is_gone_on_after(made):
+def test_what_was_taken_is_continued_after(made):
     assert ranges(["a"], ends=ends_of(a0=20, a1=12)) == [("a/0", 20, 30)]
     assert ranges(["a"], ends=ends_of(a0=30, a1=12)) == []
 

@@ -97,7 +97,7 @@ def test_transactions_over_files_with_and_without_their_end(tmp_path):
         assert [p["seq"] for p in pure.payloads(recipe, *files)] == whole
 
 
-def test_a_cycle_goes_on_where_the_one_before_ended(tmp_path):
+def test_a_cycle_continues_where_the_one_before_ended(tmp_path):
     recipe = pure.recipe(tmp_path, DDL, OPS, "wal2json")
     inserts = [change("I", columns=image(k=i, j=0, v="x")) for i in range(3)]
     _, [note] = pure.fragments(recipe, write(tmp_path / "1", begin(7), inserts[0]))

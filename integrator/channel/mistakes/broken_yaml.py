@@ -13,7 +13,7 @@ _BEFORE_VALUES = ":-[{,?"
 _TIGHT = re.compile(r"\s*(?:- )?[\w.]+:[^\s/\\]")
 """A key whose colon has no blank after it."""
 _TWO_COLONS = re.compile(r":\s.*:(\s|$)")
-_GOES_ON = re.compile(r"(?::|-)\s+([{\[]).*[}\]]\s*[^\s,}\]#]")
+_CONTINUES = re.compile(r"(?::|-)\s+([{\[]).*[}\]]\s*[^\s,}\]#]")
 """A value in brackets that continues after them."""
 _APOSTROPHE = re.compile(r"'[^']*'\w")
 
@@ -107,9 +107,11 @@ def _colon(stopped: _Stopped) -> Mend | None:
 def _block(stopped: _Stopped) -> Mend | None:
     if "block end" not in stopped.problem:
         return None
-    goes_on = _GOES_ON.search(stopped.line(stopped.at))
-    if goes_on:
-        return stopped.at, f"a value that begins with {goes_on[1]} and continues after its bracket is written in quotes"
+    if found := _CONTINUES.search(stopped.line(stopped.at)):
+        return (
+            stopped.at,
+            f"a value that begins with {found[1]} and continues after its bracket is written in quotes",
+        )
     text = "the keys of one mapping begin in the same column, and this line does not fit those above it"
     return stopped.at, text
 

@@ -53,7 +53,7 @@ def ended(positions: Positions, placed: Sequenced, opened: Sequence[OpenTransact
 
 
 NO_COMMIT, NO_TRANSACTION = ("0" * width for width in SEQUENCE_WIDTHS[:2])
-ENDED = OpenTransaction(since_start=False, goes_on=False)
+ENDED = OpenTransaction(since_start=False, continues=False)
 """The state after a transaction's end."""
 
 

@@ -34,9 +34,9 @@ def trailing(positions: Positions) -> list[OpenTransaction]:
         identities = positions.transaction.take(pa.array(last)).to_pylist()
     ended = np.zeros(len(last), np.bool_) if ends is None else _sums(ends.astype(np.int64), begin, last) > 0
     since_start = (begin == first + leading) & (not positions.closed)
-    goes_on = [None if ends is None else True] * len(last)
+    continues = [None if ends is None else True] * len(last)
     if given is not None:
-        goes_on = (given.left[last] > 1).tolist()
+        continues = (given.left[last] > 1).tolist()
     at = pa.array(begin if given is None else last)
     moment = None if begins is None else begins.cap_tstamp[-1].value if len(begins.cap_tstamp) else None
     found = zip(
@@ -44,7 +44,7 @@ def trailing(positions: Positions) -> list[OpenTransaction]:
         ended.tolist(),
         _sums(positions.rows, begin, last).tolist(),
         since_start.tolist(),
-        goes_on,
+        continues,
         positions.commit.take(at).to_pylist(),
         positions.segment.take(at).to_pylist(),
         strict=True,
@@ -226,11 +226,11 @@ def _of_runs(positions: Positions, rank: Ints, opened: Mapping[int, OpenTransact
         begin = pa.array(runs.begin)
         commit, segment = commit.take(begin), segment.take(begin)
         if opened:
-            goes_on = np.zeros(len(runs.begin), np.bool_)
-            goes_on[list(opened)] = True
+            continues = np.zeros(len(runs.begin), np.bool_)
+            continues[list(opened)] = True
             where_opened = [(one.tx or f"{NO_COMMIT}|{NO_TRANSACTION}").split("|") for one in opened.values()]
             commit, segment = (
-                pc.replace_with_mask(of_run, pa.array(goes_on), pa.array([one[at] for one in where_opened]))
+                pc.replace_with_mask(of_run, pa.array(continues), pa.array([one[at] for one in where_opened]))
                 for at, of_run in enumerate((commit, segment))
             )
         commit, segment = commit.take(index), segment.take(index)

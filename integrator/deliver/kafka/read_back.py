@@ -61,7 +61,7 @@ def read_back(
 def each_read_back(
     brokers: str, topics: Sequence[str], begin: Begin, properties: Mapping[str, str]
 ) -> Iterator[Received]:
-    """Yield the messages that `read_back` returns, as they come: in order within each partition."""
+    """Yield the messages that `read_back` returns, as they arrive: in order within each partition."""
     consumer = Consumer(
         {
             **client_settings(properties),

@@ -72,7 +72,7 @@ def above(fragments: pa.RecordBatch, framing: Framing, channel: Recipe) -> tuple
 def _above_topics(fragments: pa.RecordBatch, sizes: Ints, framing: Framing, channel: Recipe) -> Mask:
     """Return which rows brokers would refuse, because their topic takes smaller messages than the channel sends.
 
-    Brokers compare batches as they come, compressed; what is that near to the limit that it may be either, they decide.
+    Brokers compare batches as they are sent, compressed; they decide of what is near to the limit.
     """
     topics = fragments["topic"].dictionary_encode()
     of_topic = np.array([channel.messages.limit_of(topic) for topic in topics.dictionary.to_pylist()], np.int64)

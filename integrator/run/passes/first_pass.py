@@ -268,7 +268,7 @@ def _after_refresh(changes: ChangeBatch, recipe: Recipe, counters: CycleCounters
 
 
 def _topic_by_topic(parts: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:
-    """Yield fragments of tables with topics of their own as they come, small ones together."""
+    """Yield fragments of tables with topics of their own as they arrive, small ones together."""
     small: list[pa.RecordBatch] = []
     for fragments, _ in parts:
         if fragments.num_rows >= FEW_ROWS:

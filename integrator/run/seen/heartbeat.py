@@ -50,11 +50,11 @@ class Heartbeat:
         self.synced_at = float("-inf")
         """When a cycle was synced last, by time.monotonic()."""
 
-    def goes_on_after(self, mark: CycleMark | None) -> None:
+    def continues_after(self, mark: CycleMark | None) -> None:
         """Take note of the last cycle that was synced before this process, if any was."""
         if mark is not None:
             self.synced(mark.cycle)
-            self._observer.goes_on_after(self._channel, mark.cycle, mark.at)
+            self._observer.continues_after(self._channel, mark.cycle, mark.at)
 
     def synced(self, cycle: int) -> None:
         """Take note of a synced cycle."""

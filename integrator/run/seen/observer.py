@@ -17,7 +17,7 @@ class Observer:
     def beat(self, channel: str, doing: str, since: str, why: str = "") -> None:
         """Take note that a channel lives, what it does, and why it waits, as in heartbeat.json; since: ISO 8601."""
 
-    def goes_on_after(self, channel: str, cycle: int, at: datetime) -> None:
+    def continues_after(self, channel: str, cycle: int, at: datetime) -> None:
         """Take note of the last cycle that was synced before this process."""
 
     def synced(self, channel: str, cycle: Cycle) -> None:

@@ -31,7 +31,7 @@ class Tables:
     """The tables that a location is for. Each has a number, which the record keeps; one that is made anew has another.
 
     there: what `look` returned last. charsets: those of the server. replayed: the tables that had numbers when a
-    transaction was broken off that comes again; changes of others are counted as they were then. None: none does.
+    transaction was interrupted that comes again; changes of others are counted as they were then. None: none does.
     """
 
     def __init__(self, session: Session, location: BinlogLocation, rows: FirstRows, intake: Intake, log: Any) -> None:

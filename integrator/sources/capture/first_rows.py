@@ -235,7 +235,7 @@ class FirstRows:
         self._intake.leave(oids)
 
     def _begun(self, table: Captured, lsn: int) -> int:
-        """Note that rows of a table may be there: a truncate is before those that are read next, if it is broken off.
+        """Note that rows of a table may be there: a truncate is before those that are read next, if it is interrupted.
 
         Return which table it is of those that were read at this position: a quiet server's log has one for many rounds,
         and positions ascend.

@@ -64,7 +64,7 @@ class SpoolingStream:
         return self._as_written(position)
 
     def _continue_snapshot(self) -> None:
-        """End the rows of a table that were broken off: it is read again, at another position."""
+        """End the rows of a table that were interrupted: it is read again, at another position."""
         if self._in_snapshot:
             self._intake.end_rows(self._intake.end)
             self.seal()

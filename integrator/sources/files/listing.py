@@ -90,7 +90,7 @@ class Listing:
 
     @property
     def number_of(self) -> Callable[[str], int] | None:
-        """Nothing: change files are numbered as they come."""
+        """Nothing: change files are numbered as they arrive."""
         return None
 
     def _named(self, path: str) -> str:

@@ -9,7 +9,7 @@ from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.librdkafka.cluster import ClusterFault
 from integrator.librdkafka.fetching import ReadFault
 
-GO_ON = "to continue without them, set lost_records: earliest at the source location"
+CONTINUE = "to continue without them, set lost_records: earliest at the source location"
 ANEW = "to read all that is there, remove the channel's state directory; messages that were sent before are sent again"
 _ALLOW = "the operator of the brokers must allow our user: ACL Read and Describe on the topics{}"
 
@@ -19,7 +19,7 @@ def overtaken(place: str, position: int, low: int) -> EnvironmentFault:
     return EnvironmentFault(
         f"{place}: the records from offset {position} to {low - 1} were deleted before they were read (the first one "
         f"there is at {low}): retention is shorter than the channel was away; give the topic a longer retention "
-        f"(retention.ms, retention.bytes); restore the records elsewhere, or {GO_ON}"
+        f"(retention.ms, retention.bytes); restore the records elsewhere, or {CONTINUE}"
     )
 
 
@@ -36,7 +36,7 @@ def made_anew(topic: str, known: str, found: str) -> EnvironmentFault:
     """Return the error for a topic that was deleted and created again."""
     return EnvironmentFault(
         f"{topic}: was deleted and created again (its id was {known}, and is {found}): records that were not read are "
-        f"lost, and its offsets are those of other records; {GO_ON}, which reads the new topic from its beginning"
+        f"lost, and its offsets are those of other records; {CONTINUE}, which reads the new topic from its beginning"
     )
 
 
@@ -44,7 +44,7 @@ def gone(topic: str) -> EnvironmentFault:
     """Return the error for a topic that is not there any more."""
     return EnvironmentFault(
         f"{topic}: the topic is not there any more, or our user may not see it (ACL Describe): records that were not "
-        f"read are lost with it; restore it; or {GO_ON}"
+        f"read are lost with it; restore it; or {CONTINUE}"
     )
 
 

@@ -85,7 +85,7 @@ class TopicListing:
 
     @property
     def number_of(self) -> Callable[[str], int] | None:
-        """Nothing: ranges are numbered as they come."""
+        """Nothing: ranges are numbered as they arrive."""
         return None
 
     def found(self, names: tuple[str, ...] = ()) -> dict[str, Topic | None]:

@@ -22,7 +22,7 @@ _SAMPLE_S = 10.0
 
 
 class Untaken(NamedTuple):
-    """What is there of a partition and was not taken: the offsets from `begin` to before `end`, at least one."""
+    """What exists of a partition and was not taken: the offsets from `begin` to before `end`, at least one."""
 
     stream: Stream
     begin: int

@@ -1,4 +1,4 @@
-"""What the server is told: up to where it may forget the log (I9), and that we are there."""
+"""What is reported to the server: up to where it may forget the log (I9), and that we are there."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Answers:
         if lsn > max(self._intake.end, self._record.confirmed):
             self._record.confirmed = lsn
             self._record.write(self._spool)
-        self._tell(lsn)
+        self._report(lsn)
 
     def ask(self) -> None:
         """Ask the server how far it has looked."""
         if not self._asks:
-            self._tell(0, ask=True)
+            self._report(0, ask=True)
 
     def alive(self, *, reads: bool) -> None:
         """Answer the server where it asks, and now and then, so that it does not end the connection.
@@ -55,13 +55,13 @@ class Answers:
         if not reads or self._replication.received != self._received:
             self._heard, self._received, self._asks = now, self._replication.received, False
         if self._replication.is_asked:
-            self._tell(0)
+            self._report(0)
         elif now - self._last > _ALIVE_S:
             if now - self._heard > _SILENT_S:
                 raise SourceAway(f"{self._shown}: the server says nothing for {_SILENT_S:.0f} s")
-            self._tell(0, ask=reads)
+            self._report(0, ask=reads)
 
-    def _tell(self, lsn: int, *, ask: bool = False) -> None:
+    def _report(self, lsn: int, *, ask: bool = False) -> None:
         self._asks |= ask
-        self._replication.tell(lsn, ask=ask)
+        self._replication.report(lsn, ask=ask)
         self._last = time.monotonic()

@@ -1,4 +1,4 @@
-"""The stream of a replication slot: its messages as frames, in blocks, and what the server is told."""
+"""The stream of a replication slot: its messages as frames, in blocks, and what is reported to the server."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Replication:
         """Wait until something comes."""
         select.select([self._connection], [], [], seconds)
 
-    def tell(self, lsn: int, *, ask: bool = False) -> None:
+    def report(self, lsn: int, *, ask: bool = False) -> None:
         """Confirm a position, or the last one again where it is 0. ask: the server is to answer. Raises as `read`."""
         self._state[ASKED] = 0
         with self._server.asked():

@@ -121,10 +121,10 @@ def _of_columns(before: Mapping[str, Any], now: Mapping[str, Any], *, is_written
             if has_default or is_written:
                 yield f"column {name} is added with a default"
             continue
-        old_name, old_type, old_modifier, old_row, _ = before[number]
+        old_name, old_type, old_modifier, row_before, _ = before[number]
         if name != old_name:
             yield f"column {old_name} is called {name}"
-        if type_ != old_type or (is_written and (modifier, row) != (old_modifier, old_row)):
+        if type_ != old_type or (is_written and (modifier, row) != (old_modifier, row_before)):
             yield f"column {name} is of another type, or has other values by ALTER TABLE"
 
 

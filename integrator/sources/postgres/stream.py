@@ -1,7 +1,7 @@
 """What a slot sends goes into the spool, is made durable, and only then confirmed to the server (I9).
 
 Rows of tables that were not read yet are read at a position in the log: changes before it are in them and are left out,
-and those after it follow. So each change is there once, whatever is broken off, and when a table comes later, too.
+and those after it follow. So each change is there once, whatever is interrupted, and when a table comes later, too.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Stream(SpoolingStream):
         return self._published
 
     def _begin(self) -> None:
-        """Make publication and slot where they are not there, and read the rows of tables as of then."""
+        """Make publication and slot where they are not there, and read the rows of tables as of that time."""
         session, names = self._asked, self._names
         self._continue_snapshot()
         found = records.read(self._spool.path)

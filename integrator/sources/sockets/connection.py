@@ -242,7 +242,7 @@ class Connection:
         if self._writer.transport.get_write_buffer_size() < _MOST_UNREAD:  # a later one says as much
             self._writer.write(json.dumps(reply).encode() + b"\n")
 
-    def tell(self, refused: Refused) -> None:
+    def send_refusal(self, refused: Refused) -> None:
         """Send why the connection is closed, to whoever it is."""
         self._send({"refused": str(refused)} | ({"retry": True} if refused.retry else {}))
 
@@ -250,7 +250,7 @@ class Connection:
         """Send what is durable and why the connection is closed, and read on for a moment: else TCP may drop both."""
         with suppress(OSError):  # `end` reports it
             await self._settle()
-        self.tell(refused)
+        self.send_refusal(refused)
         if self._writer.can_write_eof() and not self._writer.is_closing():
             self._writer.write_eof()
         reading, self._reading = self._reading or asyncio.create_task(self._reader.read(READ_BYTES)), None

@@ -138,7 +138,7 @@ class Receiver:
         except asyncio.CancelledError:  # others came after it, its sender connected again, or we end
             if reason := self._unknown.reason():
                 refused = True
-                connection.tell(Refused(reason, retry=True))
+                connection.send_refusal(Refused(reason, retry=True))
                 raise
             self.log.info("connection closed", peer=peer, sender=connection.sender)
         except (OSError, asyncio.IncompleteReadError) as error:

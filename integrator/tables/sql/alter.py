@@ -101,17 +101,17 @@ class Altering:
             action.take_any("WITH CHECK", "WITH NOCHECK")
             if self._drafts.is_passed(name):
                 continue
-            goes_on = self._sql_dialect == "tsql" and last == "ADD" and action.word() not in ("ADD", "DROP", "ALTER")
-            if not goes_on and action.take_any(*_HARMLESS, *_HARMLESS_OF.get(self._sql_dialect, ())):
+            continues = self._sql_dialect == "tsql" and last == "ADD" and action.word() not in ("ADD", "DROP", "ALTER")
+            if not continues and action.take_any(*_HARMLESS, *_HARMLESS_OF.get(self._sql_dialect, ())):
                 continue
-            if _is_of_no_key(action, self._sql_dialect, goes_on=goes_on):
+            if _is_of_no_key(action, self._sql_dialect, continues=continues):
                 last = "ADD"
                 continue
             if name not in self._drafts.known and action.word() == "DROP" and action.word(1) in _GOES_WITH_ITS_TABLE:
                 continue
             concerned = True
             draft = self._drafts.get(name, line)
-            if goes_on:
+            if continues:
                 self._add(draft, action)
             else:
                 last = action.word()
@@ -227,11 +227,11 @@ class Altering:
         return True
 
 
-def _is_of_no_key(action: Cursor, sql_dialect: str, *, goes_on: bool) -> bool:
+def _is_of_no_key(action: Cursor, sql_dialect: str, *, continues: bool) -> bool:
     """Return whether ADD, if it is next or continues, adds a constraint or an index that is no key."""
     lookahead = Cursor(action.all, action.folding)
     lookahead.take_any("WITH CHECK", "WITH NOCHECK")
-    if not goes_on and not lookahead.take("ADD"):
+    if not continues and not lookahead.take("ADD"):
         return False
     if lookahead.take("CONSTRAINT"):
         lookahead.column()

@@ -184,7 +184,7 @@ def _after_generated(part: Tokens, at: int) -> int:
 
 
 def _after_sequence(part: Tokens, at: int) -> int:
-    """Return the place after what is said of the sequence of an identity."""
+    """Return the place after the options of an identity's sequence."""
     at = after_group(part, at) if at < len(part) and word_of(part[at]) == "(" else at
     while at < len(part) and (word_of(part[at]) in _OF_SEQUENCE or part[at].token_type == TokenType.NUMBER):
         at += 1

@@ -137,7 +137,7 @@ class Announced(Protocol):
 
     @property
     def identity(self) -> str:
-        """How its rows are told from each other."""
+        """What distinguishes its rows."""
 
     @property
     def columns(self) -> Sequence[Any]:

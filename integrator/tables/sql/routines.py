@@ -26,7 +26,7 @@ _PACKAGE = re.compile(
     r"create\s+(?:or\s+replace\s+)?(?:(?:non)?editionable\s+)?(?:package|type\s+body)\b", re.IGNORECASE
 )
 _LOOPS = ("if", "loop", "while", "repeat", "for")
-_GOES_ON = "the routine that begins here has no end before the table in line {line}: "
+_CONTINUES = "the routine that begins here has no end before the table in line {line}: "
 _REMEDY = {
     "tsql": "write GO after it",
     "oracle": "write END; after it, and a slash on a line of its own",
@@ -88,13 +88,13 @@ class _Reading:
             return Ended(self._ended)
         closed = self._begun and not self._depth
         if self._sql_dialect == "oracle" or (self._sql_dialect == "tsql" and closed):
-            return self._goes_on(mark.start)
+            return self._continues(mark.start)
         self._inside += [mark.start] if words[0] == "create" else []
         return None
 
-    def _goes_on(self, at: int) -> Ended:
+    def _continues(self, at: int) -> Ended:
         remedy = _REMEDY.get(self._sql_dialect, "write END; after it")
-        return Ended(at, 0, f"{_GOES_ON}{remedy}, or give the file's sql_dialect", at)
+        return Ended(at, 0, f"{_CONTINUES}{remedy}, or give the file's sql_dialect", at)
 
     def _made(self, end: int) -> Ended:
         return Ended(end, len(self._inside))
@@ -104,5 +104,5 @@ class _Reading:
         if self._ended >= 0:
             return Ended(self._ended)
         if self._inside and (self._depth or (self._sql_dialect == "tsql" and not self._begun)):
-            return self._goes_on(self._inside[0])
+            return self._continues(self._inside[0])
         return self._made(len(self._text))

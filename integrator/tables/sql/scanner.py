@@ -54,7 +54,7 @@ _BLOCKS = {
 _OF_ANOTHER = re.compile(r"(?:grant|revoke|deny|audit|noaudit|show|explain|create\s+audit)\b", re.IGNORECASE)
 """Statements that name CREATE TABLE, but do not make one."""
 _DATA = re.compile(r"(?:insert|replace|update|delete|values|select)\b", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s*(?:,|to\b|from\b|;|on\b)", re.IGNORECASE)
+_CONTINUES = re.compile(r"\s*(?:,|to\b|from\b|;|on\b)", re.IGNORECASE)
 _HOLDS_TABLES = re.compile(r"create\s+schema\b", re.IGNORECASE)
 _OF_TABLES = re.compile(r"(?:create|alter|comment)\b", re.IGNORECASE)
 _COPY = re.compile(r"copy\b.*\bfrom\s+stdin\b", re.IGNORECASE | re.DOTALL)
@@ -194,7 +194,7 @@ class Scanner:
             return is_first(self._text, mark.start)
         if not _OF_ANOTHER.match(self._text, start):
             return True
-        return is_first(self._text, mark.start) and not _GOES_ON.match(self._text, mark.end)
+        return is_first(self._text, mark.start) and not _CONTINUES.match(self._text, mark.end)
 
     def _missing(self, start: int, line: int, mark: Mark, depth: int) -> NotUnderstood | None:
         if depth or self._sql_dialect == "tsql" or self._within or _HOLDS_TABLES.match(self._text, start):

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 SQL = ("postgres", "mysql", "oracle", "tsql", "db2")
-"""The databases that are told apart, in the order in which they are tried."""
+"""The databases that are distinguished, in the order in which they are tried."""
 
 _WORDS = {
     "postgres": """
@@ -161,7 +161,7 @@ def database_of(text: str) -> str | None:
 
 
 def candidates(text: str, file: str) -> tuple[list[str], bool]:
-    """Return the databases whose SQL a script may be in, and whether it is told from what only one of them has.
+    """Return the databases whose SQL a script may be in, and whether that is known by what only one of them has.
 
     file: the script's name, which may name a database, as comments at its beginning may.
     """
