@@ -75,7 +75,7 @@ class Coercer:
         self.count(how, wrong)
 
     def _list(self, values: pa.Array, item: Type, timezone: str, *, lossy: bool) -> pa.Array:
-        """Return lists whose items are made to fit; a list with misfits of a kind counts once for it."""
+        """Return lists whose items are coerced; a list with misfits of a kind counts once for it."""
         items, rows = items_of(values)
 
         def count(how: str, wrong: Mask) -> None:

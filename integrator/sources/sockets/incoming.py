@@ -84,7 +84,7 @@ def peer_of(connected: socket.socket) -> str:
 
 
 class Unknown:
-    """The connections that have not said who they are yet, in the order in which they came."""
+    """The connections that have not named their senders yet, in the order in which they came."""
 
     def __init__(self, most: int) -> None:
         """Have at most so many of them wait."""
