@@ -369,7 +369,7 @@ class Job:
             raise failed
 
     def _note_refreshed(self) -> None:
-        """Have the recipe know which tables were refreshed, and as of when, where what comes after is known by positions."""
+        """Have the recipe know which tables were refreshed, and when, where positions order what comes after."""
         if DIALECTS[self.plan.recipe.read.dialect].commit_positions:
             read = dataclasses.replace(self.plan.recipe.read, refreshed=self.state.refreshed())
             self.plan = dataclasses.replace(self.plan, recipe=dataclasses.replace(self.plan.recipe, read=read))

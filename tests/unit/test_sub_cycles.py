@@ -1,6 +1,7 @@
 """Sub-cycles: what they are made of is durable before it is sent, and their cycle's mark has them."""
 
 import json
+import pickle
 from datetime import datetime, timezone
 from types import SimpleNamespace
 
@@ -162,7 +163,8 @@ def test_slices_that_spark_plans_again_are_not_compacted(state):
 
 def test_sparks_process_sees_what_sub_cycles_add_to_the_journal(state):
     reader = stream._Reader(
-        _Listing(), {"journal": str(state.journal), "bytes": "0", "one_task_bytes": "1", "shuffling_cores": "4"}
+        pickle.dumps(_Listing()),
+        {"journal": str(state.journal), "bytes": "0", "one_task_bytes": "1", "shuffling_cores": "4"},
     )
     start = {"slices": LAST}
     assert reader.latestOffset(start, reader.getDefaultReadLimit()) == start

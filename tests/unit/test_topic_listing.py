@@ -1,5 +1,6 @@
 """Which ranges of topics are found, in a cluster that is made up."""
 
+import pickle
 import threading
 
 import pytest
@@ -97,7 +98,7 @@ def test_a_channel_reads_up_to_the_ends_of_its_start_cycle_by_cycle(made, tmp_pa
     stream.note_cores(tmp_path, 2)
     found = TopicListing((), ("^[ab]",), {"bootstrap.servers": "k:9092"}, slice_bytes=5_000)
     options = {"journal": str(tmp_path / "journal"), "bytes": "10000", "one_task_bytes": "1", "shuffling_cores": "2"}
-    reader, read, waiting = stream._Reader(found, options), [], []
+    reader, read, waiting = stream._Reader(pickle.dumps(found), options), [], []
     reader.prepareForTriggerAvailableNow()
     start, end = reader.initialOffset(), None
     while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
@@ -115,7 +116,7 @@ def test_a_channel_reads_up_to_the_ends_of_its_start_cycle_by_cycle(made, tmp_pa
     assert sorted(one for one in read if one.startswith("a")) == sorted(
         ["a0-0", "a0-5", "a5-10", "a10-12", "a5-5", *(f"a{at}-{at + 5}" for at in range(5, 30, 5))]
     )
-    later = stream._Reader(found, options)
+    later = stream._Reader(pickle.dumps(found), options)
     assert later.latestOffset(start, later.getDefaultReadLimit()) != start
 
 
