@@ -62,7 +62,7 @@ _LOCAL = {
 }
 _OF_FILES = {_OF_DRIVER: "-Duser.timezone=UTC -XX:TieredStopAtLevel=1"}
 """Where few cores integrate change files, no row passes through the JVM: its second compiler takes a core when the
-process starts, and gains nothing later (docs/contributing/speed.md, the first cycle)."""
+process starts, and gains nothing later (docs/contributing/speed.md)."""
 _LONGEST_DIRECTORY = 60
 """Of sockets between the JVM and Python, whose paths have at most 108 bytes (unix(7)), 45 of them the socket's name.
 Over TCP each job waits 40 ms for an acknowledgement that is delayed."""
