@@ -205,7 +205,7 @@ class ColumnsFound(Found):
     kind = COLUMNS
 
     def __init__(self, text: str, tables: Mapping[str, Mapping[str, Sequence[Any]]], ordinal: int = 0) -> None:
-        """Tell of tables' columns their datatypes, and the lines that have them first, in the file of this number."""
+        """Take tables' columns with their datatypes, and the lines that have them first, in the file of this number."""
         super().__init__(text, tables, ordinal)
         self.tables, self.ordinal = tables, ordinal
 
@@ -220,7 +220,7 @@ class SchemasFound(Found):
     kind = SCHEMAS
 
     def __init__(self, text: str, topic: str, ids: Sequence[int]) -> None:
-        """Tell of a topic the ids of schemas."""
+        """Take the ids of schemas of a topic."""
         super().__init__(text, topic, ids)
         self.topic, self.ids = topic, tuple(ids)
 
@@ -232,7 +232,7 @@ class TopicsFound(Found):
     has_values = True
 
     def __init__(self, text: str, topics: Sequence[str]) -> None:
-        """Tell of topics."""
+        """Take topics."""
         super().__init__(text, topics)
         self.topics = tuple(topics)
 

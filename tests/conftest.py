@@ -58,7 +58,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--by-day"):
         ids = [item.nodeid for item in items]
-        left_out = nightly.left_out(ids) | variants.others(ids, int(os.environ[_SEED]))
+        left_out = nightly.left_out(ids)
+        left_out |= variants.others([one for one in ids if one not in left_out], int(os.environ[_SEED]))
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
 

@@ -44,9 +44,9 @@ _MISSING = """\
   # did not change. Such columns are null, and named here.
   - {action: ColumnProperties, Name: missing, Datatype: text, Extra: true, IntegrateExpression: "{hvr_missing}"}
 """
-_CONTINUES = "# A table that cannot be sent does not stop the others: it is tried again at each start.\n"
-_OTHERS_CONTINUE = _CONTINUES + "errors: {tables: set_aside}\n"
-_OTHERS_CONTINUE_TOO = f"  {_CONTINUES}  tables: set_aside\n"
+_OF_SET_ASIDE = "# A table that cannot be sent does not stop the others: it is tried again at each start.\n"
+_OTHERS_CONTINUE = _OF_SET_ASIDE + "errors: {tables: set_aside}\n"
+_OTHERS_CONTINUE_TOO = f"  {_OF_SET_ASIDE}  tables: set_aside\n"
 """The same, among other lines of `errors`."""
 _UNDERSCORES = "    # Characters of names that Kafka does not take are underscores.\n    Topic_Names: UNDERSCORES\n"
 _OTHER = re.compile(r"[^a-zA-Z0-9._-]")

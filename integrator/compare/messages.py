@@ -27,7 +27,7 @@ from integrator.errors import ConfigurationError, DataError
 
 Row: TypeAlias = Mapping[str, Any]
 Effect: TypeAlias = "tuple[int, Row]"
-"""An effect, and the row: it is SET, GONE, or CLEARED (all rows are gone); or NOTHING that counts."""
+"""An effect, and the row: it is SET, GONE, CLEARED (all rows are gone), or NOTHING."""
 SET, GONE, CLEARED, NOTHING = range(4)
 
 FORMATS_READ = ("SCHEMA_PAYLOAD", "PAYLOAD", "JSON", "REGISTRY_AVRO", "REGISTRY_JSON", "REGISTRY_PROTOBUF")

@@ -274,9 +274,9 @@ def test_a_difference_is_settled_where_its_last_message_is_before_the_place(tmp_
     taken = Taken([None] * 3, [text(id=1, v="a", op=1), text(id=2, v="b", op=1), text(id=4, v="d", op=1)])
     one.take(0, [b"1", b"2", b"4"], taken)
     values = [text(id=1, v="a", op=1), text(id=2, v="B", op=2), text(id=3, v="c", op=1)]
-    effect = one.messages.columns.of([None] * 3, Texts.of(values), "t").records
-    effect["at"] = [1, offset, offset]
-    one.at_topic.extend(effect)
+    found = one.messages.columns.of([None] * 3, Texts.of(values), "t").records
+    found["at"] = [1, offset, offset]
+    one.at_topic.extend(found)
     found = Found(one, TableResult("t", "topic"))
     first_look(found, [{("topic", 0): 10}])
     assert (found.result.rows, found.result.equal) == (3, 1)

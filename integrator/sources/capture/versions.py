@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from integrator.decode.encodings.pgoutput import relations_of
 from integrator.sources.spool import Segments
 
 
@@ -16,8 +17,6 @@ class VersionedSegments(Segments):
 
     def together(self, paths: Sequence[str]) -> int:
         """Return how many may be in one cycle: all up to one in which a table is another one than before (I11)."""
-        if len(paths) == 1:
-            return 1
         known: dict[str, int] = {}
         for count, path in enumerate(paths):
             for name, digest in _digests(path):
@@ -29,9 +28,6 @@ class VersionedSegments(Segments):
 @lru_cache(maxsize=4096)
 def _digests(path: str) -> tuple[tuple[str, int], ...]:
     """Return the tables that a segment has changes of, and their relations. A segment has one of each."""
-    # imported with the compiled loops, 0.6 s of CPU, which a start with one segment does not wait for
-    from integrator.decode.encodings.pgoutput import relations_of  # noqa: PLC0415
-
     try:
         return tuple((one.full_name, one.digest) for one in relations_of(Path(path)) if one.defines)
     except FileNotFoundError:  # which is reported where it is read

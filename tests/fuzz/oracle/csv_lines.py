@@ -1,4 +1,4 @@
-"""CSV of the hvr dialect and of DMS: fields as RFC 4180 has them, distinguished whether they are quoted."""
+"""CSV of the hvr dialect and of DMS: fields as RFC 4180 has them, each with whether it is quoted."""
 
 from __future__ import annotations
 
