@@ -413,6 +413,32 @@ def test_refreshes_of_one_table_are_done_one_after_another(database):
     assert not records.read(database.directory).asked
 
 
+def made_anew(database):
+    database.run("drop table t; create table t (k varchar(10) primary key, v text); insert into t values ('a', 'b')")
+
+
+def test_a_refresh_of_a_table_that_is_made_anew_is_of_all_its_rows(database):
+    """It was asked for before the log says that the table is another one."""
+    filled(database, rows=30)
+    catch_up(database)
+    table = f"{'public' if isinstance(database, AtPostgres) else database.name}.t"
+    made_anew(database)
+    ask(database.directory.parent, table, Asked(where="k < '0003'"))
+    catch_up(database)
+    assert [line["action"] for _, line in check(database)[30:]] == ["T", "I"]
+    assert not records.read(database.directory).asked
+
+
+def test_a_table_that_is_made_anew_while_another_one_is_due_is_read_before_the_end(database):
+    """Beside a new table, whose position is after that of the statement."""
+    filled(database, rows=30)
+    catch_up(database)
+    made_anew(database)
+    database.run("create table other (k int primary key); insert into other values (1)")
+    catch_up(database)
+    assert [line["action"] for _, line in check(database)[30:] if line["table"] == "t"] == ["T", "I"]
+
+
 def test_a_refresh_whose_condition_is_refused_is_given_up(database):
     filled(database, rows=3)
     catch_up(database)

@@ -6,7 +6,10 @@
 schedule    actors that take turns at named steps, in an order that a list of choices decides
 kafka       the broker, and librdkafka's interface to it: the one thing that is not the product's
 process     Spark's part: a process that integrates a channel, its cycles, its tasks
-capture     a database's log, and the capture of it into a spool
+database    a database's tables, its log of transactions, and a snapshot of it
+postgres    its log as a slot sends it, for the real capture of PostgreSQL
+binlog      its log as MariaDB and MySQL write it, for the real capture of these
+capture     a capture into a spool, the faults of a database, and what must hold of the spool
 scenarios   what each kind of schedule has, and the faults that it may draw
 invariants  what must hold after each schedule
 

@@ -1,342 +1,24 @@
-"""A database's log in memory, and the real capture of it: `Stream`, `FirstRows`, `Intake` and the spool, killed anywhere.
-
-What stands in is PostgreSQL: transactions of changes in pgoutput's messages, a slot with a confirmed position, snapshots at
-a place in the log. Where the log is quiet, two snapshots may be at one place, as in MySQL and MariaDB, which write nothing
-into their logs for a snapshot.
-"""
+"""The real capture of a database in memory: a product's `Stream`, `FirstRows`, `Intake` and the spool, killed anywhere."""
 
 from __future__ import annotations
 
-import contextlib
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-
-from integrator.decode.encodings.pgoutput import Column, Relation, frame, relation_of, split
+from integrator.decode.encodings.pgoutput import relation_of, split
 from integrator.engine.pgoutput import BEGIN, COMMIT, COPY, DELETE, INSERT, RELATION, TRUNCATE, UPDATE
 from integrator.errors import IntegratorError, SourceAway
 from integrator.sources.capture.asked import Asked, ask
-from integrator.sources.capture.frames import CHANGES, FRAMES, commit
-from integrator.sources.capture.frames import begin as begin_of
-from integrator.sources.capture.intake import OWN_PREFIX
+from integrator.sources.capture.frames import CHANGES, FRAMES
 from integrator.sources.capture.marks import Mark
-from integrator.sources.capture.ranges import Part
-from integrator.sources.capture.record import Record
-from integrator.sources.capture.stream import SpoolTarget
-from integrator.sources.postgres.slot import Names, Slot
-from integrator.sources.postgres.stream import Stream
 from integrator.sources.spool import SPOOL, Spool, number_of, sealed_in
-from tests.model.schedule import NO_LOG, Choices, World
-
-_TEXT, _INT = 25, 23
-FEW_KEYS, MANY_KEYS = 3, 6
-"""How many rows a table has at most: with many, keys change, too."""
-
-
-@dataclass
-class Table:
-    """A table of the database, and its rows by their keys."""
-
-    relation: Relation
-    rows: dict[int, str] = field(default_factory=dict)
-    shape: dict[str, Any] = field(default_factory=lambda: {"file": 0})
-
-    @property
-    def name(self) -> str:
-        """Its schema and name."""
-        return self.relation.full_name
-
-
-@dataclass(frozen=True)
-class Committed:
-    """A transaction in the log: its changes as messages, with the oids of their tables."""
-
-    lsn: int
-    end: int
-    changes: tuple[tuple[int, bytes], ...]
-
-
-def _tuple(key: int, value: str) -> bytes:
-    texts = (str(key).encode(), value.encode())
-    return struct.pack(">H", len(texts)) + b"".join(b"t" + struct.pack(">I", len(one)) + one for one in texts)
-
-
-class Database:
-    """The server: tables, a log, and one slot. quiet: a snapshot writes nothing into the log. keys: rows at most."""
-
-    def __init__(self, choices: Choices, *, quiet: bool, keys: int) -> None:
-        self._choices, self.quiet, self._keys = choices, quiet, keys
-        self.lsn = 800
-        self.log: list[Committed] = []
-        self.tables: list[Table] = []
-        self.slot: Slot | None = None
-        self.connections = 0
-        self.is_read_again = keys == FEW_KEYS  # where tables are not read by range
-        self.rewritten = set[str]()
-        self.marks: list[Mark] = []
-        self._before: list[Slot | None] = []
-        self._changes = 0
-        self.shown = "memory"
-
-    def make_table(self) -> None:
-        """Create a table, with some rows before anybody can look at it."""
-        number = len(self.tables) + 1
-        columns = (Column("k", _INT, -1, in_key=True), Column("v", _TEXT, -1, in_key=False))
-        table = Table(Relation(16_000 + number, "public", f"t{number}", "d", columns))
-        self.tables.append(table)
-        for _ in range(self._choices.below(self._keys)):
-            self.change(table)
-
-    def change(self, table: Table) -> None:
-        """Commit a transaction of one or two changes."""
-        changes = tuple(self._one(table) for _ in range(1 + self._choices.below(2)))
-        self.log.append(Committed(self.lsn, self.lsn + 8, changes))
-        self.lsn += 16
-
-    def rewrite(self, table: Table) -> None:
-        """Have all rows become others, or go, as by ALTER TABLE: the log has nothing of it."""
-        self._changes += 1
-        self.is_read_again = True
-        self.rewritten.add(table.name)
-        table.shape = {"file": self._changes}
-        table.rows = {key: f"w{self._changes}" for key in table.rows if self._choices.below(2)}
-
-    def _one(self, table: Table) -> tuple[int, bytes]:
-        oid = table.relation.oid
-        head, self._changes = struct.pack(">I", oid), self._changes + 1
-        key, value = self._choices.below(self._keys), f"v{self._changes}"
-        other = self._choices.below(self._keys)
-        if self._keys > FEW_KEYS and key in table.rows and other not in table.rows and self._choices.below(3) == 1:
-            before, table.rows[other] = table.rows.pop(key), value
-            return oid, bytes([UPDATE]) + head + b"K" + _tuple(key, before) + b"N" + _tuple(other, value)
-        if key not in table.rows:
-            table.rows[key] = value
-            return oid, bytes([INSERT]) + head + b"N" + _tuple(key, value)
-        if self._choices.below(3) == 1:
-            del table.rows[key]
-            return oid, bytes([DELETE]) + head + b"K" + _tuple(key, value)  # the value says which change it is
-        table.rows[key] = value
-        return oid, bytes([UPDATE]) + head + b"N" + _tuple(key, value)
-
-    def few(self) -> int:
-        """Return how many messages come at once, less one."""
-        return self._choices.below(4)
-
-    def confirm(self, lsn: int) -> None:
-        """Forget the log before a position, as a client allows."""
-        if self.slot is not None and lsn > self.slot.confirmed:
-            self._before.append(self.slot)
-            self.slot = Slot("pgoutput", "db", None, lsn, "reserved", 0, failover=False)
-
-    def make_slot(self) -> None:
-        """Create the slot at the end of the log."""
-        self.slot = Slot("pgoutput", "db", None, self.lsn, "reserved", 0, failover=False)
-        self._before = []
-
-    def restart(self) -> None:
-        """End all connections. What was confirmed last may not be on the server's disk."""
-        self.connections += 1
-        if self._before and self._choices.below(2):
-            self.slot = self._before.pop()
-
-    @contextlib.contextmanager
-    def asked(self) -> Iterator[None]:
-        """Do nothing: what is refused is raised as what it becomes."""
-        yield
-
-    def session(self) -> _Session:
-        """Return a session."""
-        return _Session(self)
-
-
-class _Session:
-    def __init__(self, server: Database) -> None:
-        self.server = server
-
-    def __enter__(self) -> _Session:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is held."""
-
-    def rows(self, query: str, _values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Answer the queries of `Stream` and `Answers`."""
-        if "pg_drop_replication_slot" in query:
-            self.server.slot = None
-        elif "pg_logical_emit_message" in query:
-            assert OWN_PREFIX in str(_values)
-            lsn = self.server.lsn
-            message = struct.pack(">cBQ", b"M", 1, lsn) + OWN_PREFIX.encode() + b"\0" + struct.pack(">I", 0)
-            self.server.log.append(Committed(lsn, lsn + 8, ((0, message),)))
-            self.server.lsn += 16
-            return [(lsn,)]
-        return [(self.server.lsn,)]
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-class Replication:
-    """`Replication`: gives a message at once."""
-
-    def __init__(self, server: Database, wait: Callable[[], None]) -> None:
-        """Begin to send, from what was confirmed. wait: lets time pass."""
-        assert server.slot is not None
-        self._server, self._of, self._wait = server, server.connections, wait
-        self.seen = self.received = 0
-        self.is_asked = False
-        self._messages = self._sent(server.slot.confirmed)
-
-    def _sent(self, since: int) -> Iterator[bytes]:
-        announced, at = set[int](), 0
-        while True:
-            while at < len(self._server.log):
-                one = self._server.log[at]
-                at += 1
-                if one.lsn < since:
-                    continue
-                yield begin_of(one.lsn, 0, 700 + at)
-                for oid, message in one.changes:
-                    if oid and oid not in announced:
-                        announced.add(oid)
-                        yield next(
-                            table for table in self._server.tables if table.relation.oid == oid
-                        ).relation.message()
-                    yield message
-                self.seen = max(self.seen, one.end)
-                yield commit(one.lsn, one.end, 0)
-            self.seen = max(self.seen, self._server.lsn)
-            yield b""
-
-    def _check(self) -> None:
-        if self._of != self._server.connections:
-            raise SourceAway("the server has ended the connection")
-
-    def read(self) -> Any:
-        """Return the frames of a few messages; none where there are none now."""
-        self._check()
-        self.received += 1
-        found = []
-        for _ in range(1 + self._server.few()):
-            if not (message := next(self._messages)):
-                break
-            found.append(frame(message))
-        return np.frombuffer(b"".join(found), np.uint8)
-
-    @property
-    def has_more(self) -> bool:
-        """Whether something has come."""
-        return self._server.few() == 0
-
-    def wait(self, _seconds: float) -> None:
-        """Let time pass."""
-        self._wait()
-
-    def report(self, lsn: int, *, ask: bool = False) -> None:
-        """Confirm a position."""
-        del ask
-        CURRENT[-1].world.step(f"confirm {lsn}")
-        self._check()
-        if lsn:
-            self._server.confirm(lsn)
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-class _Point:
-    """A snapshot at the end of the log."""
-
-    def __init__(self, server: Database) -> None:
-        self._rows = {table.relation.oid: dict(table.rows) for table in server.tables}
-        self._tables, self.lsn = [replace(table) for table in server.tables], server.lsn
-
-    def tables(self, names: set[str]) -> list[Table]:
-        """Return tables by their names."""
-        return [one for one in self._tables if one.name in names]
-
-    def key(self, _table: Table) -> list[str]:
-        """Return the key."""
-        return ["k"]
-
-    def copy(self, table: Table, part: Part, take: Callable[[bytes, int], None]) -> None:
-        """Read rows, each as a piece of its own."""
-        rows = sorted(self._rows[table.relation.oid].items())
-        for key, value in [one for one in rows if part.last is None or one[0] > int(part.last[0])]:
-            CURRENT[-1].world.step(f"read row {key} of {table.name}")
-            take(f"{key}\t{value}\n".encode(), 1)
-
-    def estimate(self, _table: Table) -> int:
-        """Return that nothing is known."""
-        return 0
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-class Points:
-    """`SlotPoints`."""
-
-    def __init__(self, server: Database, *_: object, waits: bool) -> None:
-        """Take the server."""
-        del waits
-        self._server = server
-
-    def first(self) -> _Point:
-        """Create the slot."""
-        CURRENT[-1].world.step("create the slot")
-        self._server.make_slot()
-        return self._later()
-
-    def later(self) -> _Point:
-        """Return a place that has no slot afterwards."""
-        CURRENT[-1].world.step("take a snapshot")
-        return self._later()
-
-    def _later(self) -> _Point:
-        point = _Point(self._server)
-        if not self._server.quiet:
-            self._server.lsn += 16
-        return point
-
-    def shown(self, lsn: int) -> str:
-        """Return a place."""
-        return str(lsn)
-
-
-class Published:
-    """`PublishedTables`: all tables."""
-
-    unpublished: ClassVar[dict[str, str]] = {}
-
-    def __init__(self, session: _Session, *_: object) -> None:
-        """Take a session."""
-        self._server = session.server
-        self.there: list[Table] = []
-
-    def look(self, _record: object) -> Sequence[Table]:
-        """Return the tables that there are."""
-        self.there = list(self._server.tables)
-        return self.there
-
-    def rewritten(self, record: Record) -> dict[str, str]:
-        """Return the tables whose rows became others since they were read."""
-        known, read = record.shapes, record.read
-        return {one.name: "" for one in self._server.tables if one.name in read and known[one.name] != one.shape}
-
-    def left(self, _record: object) -> dict[str, int]:
-        """Return none."""
-        return {}
-
-    def has_partition(self, _oid: int) -> bool:
-        """Return that there are no partitions."""
-        return False
+from tests.model.database import Database
+from tests.model.schedule import NO_LOG, World
 
 
 @dataclass
@@ -351,7 +33,7 @@ class Running:
     record: None = None
     away: bool = False
 
-    def run(self, server: Any, directory: Path, *, until_now: bool) -> None:
+    def run(self, server: Database, directory: Path, *, until_now: bool) -> None:
         """Capture as `Capture` does: once, or until the end is asked for."""
         location = SimpleNamespace(
             snapshot="initial",
@@ -359,27 +41,21 @@ class Running:
             spool_bytes=1 << 30,
             start_position=None,
             snapshot_rows_per_second=None,
+            signal_table=None,
+            tables=("*",),
+            exclude=(),
+            captures_changes=True,
         )
-
-        def into(spool: Spool) -> SpoolTarget:
-            return SpoolTarget(spool, "slot", location.spool_bytes, str)
-
-        at: Any = SimpleNamespace(server=server, location=location, names=Names("pub", "slot"), into=into)
-        capture: Any = self
         self.marks = SimpleNamespace(add=server.marks.append)
         spool = Spool(directory / SPOOL, framing=FRAMES)
         try:
-            Stream(capture, at, spool, until_now=until_now).capture()
+            server.capture(self, location, spool, until_now=until_now)
         except SourceAway:
             self.away = True
         except IntegratorError as failure:
             self.failure = failure
         finally:
             spool.close()
-
-
-CURRENT: list[Any] = []
-"""The schedule that runs, which has a `world`."""
 
 
 def faults_of(world: World, database: Database, directory: Path, left: dict[str, int]) -> Iterator[str]:
@@ -395,19 +71,28 @@ def faults_of(world: World, database: Database, directory: Path, left: dict[str,
             left["rewrites"] -= 1
             database.rewrite(choices.one(database.tables))
             yield "the rows of a table become others"
+        elif left["truncates"] and database.tables and choices.below(6) == 1:
+            left["truncates"] -= 1
+            database.truncate(choices.one(database.tables))
+            yield "a table is truncated"
         elif database.tables:
             database.change(choices.one(database.tables))
             yield "a transaction is committed"
     if choices.chance(20) and left["refreshes"] and database.tables:
         left["refreshes"] -= 1
         table = choices.one(database.tables).name
-        database.is_read_again = True
+        database.read_again.add(table)
         ask(directory, table, Asked(truncate=choices.below(2) == 1))
         yield f"a refresh of {table} is asked for"
     if choices.chance(15) and left["restarts"]:
         left["restarts"] -= 1
         database.restart()
         yield "the database is started again"
+
+
+def _image(value: str) -> int:
+    """Return which change of the database a value is from."""
+    return int(value[1:].rstrip("-"))
 
 
 @dataclass
@@ -420,7 +105,7 @@ class _Spooled:
     is_open: bool = False
     truncated: set[str] = field(default_factory=set)
     _names: dict[int, str] = field(default_factory=dict)
-    _images: dict[tuple[int, int], int] = field(default_factory=dict)
+    _images: dict[tuple[str, int], int] = field(default_factory=dict)
     changed: list[tuple[str, tuple[int, int]]] = field(default_factory=list)
     """Of each change its table, and where its transaction stands."""
     _position: tuple[int, int, int] = (0, 0, 0)
@@ -449,16 +134,17 @@ class _Spooled:
                     self._take(*change, copied=kind == COPY)
 
     def _take(self, oid: int, key: int, value: str, is_there: bool, *, copied: bool) -> None:
+        name = self._names[oid]
         if self._position <= self._last:
             self.wrong.append(f"positions ascend: {self._position} comes after {self._last}")
         self._last = self._position
-        self.changed.append((self._names[oid], self._position[:2]))
+        self.changed.append((name, self._position[:2]))
         self.seen[value] += not copied
-        image, before = int(value[1:].rstrip("-")), self._images.get((oid, key), 0)
+        image, before = _image(value), self._images.get((name, key), 0)
         if image < before:
             self.wrong.append(f"no older image comes after a newer one: {value} of row {key} comes after {before}")
-        self._images[oid, key] = image
-        rows = self.tables.setdefault(self._names[oid], {})
+        self._images[name, key] = image
+        rows = self.tables.setdefault(name, {})
         rows.pop(key, None)
         if is_there:
             rows[key] = value
@@ -478,8 +164,8 @@ def broken(directory: Path, database: Database) -> list[str]:
         wrong_marks += lacks(found, database, mark)
     wrong_marks += come_later(found.changed, ends, database.marks)
     wrong = [*wrong_marks[:3], *found.wrong, *(["the spool ends in a transaction"] if found.is_open else [])]
-    if found.truncated and not database.is_read_again:
-        wrong.append(f"what is durable is not read again: {found.truncated} had rows before a truncate")
+    if database.by_range and (again := found.truncated - database.read_again - database.rewritten):
+        wrong.append(f"what is durable is not read again: {again} had rows before a truncate")
     wrong += [f"each change once: {one} is captured {times} times" for one, times in found.seen.items() if times > 1]
     for table in database.tables:
         if table.rows != found.tables.get(table.name, {}):
@@ -490,19 +176,20 @@ def broken(directory: Path, database: Database) -> list[str]:
 
 def lacks(found: _Spooled, database: Database, mark: Mark) -> Iterator[str]:
     """I12: of tables that are read, all that was committed before a mark's place is in the segments up to it."""
-    names = {one.relation.oid: one.name for one in database.tables}
-    last = dict[tuple[int, int], tuple[int, bool]]()
+    last = dict[tuple[str, int], tuple[int, bool]]()
     for one in database.log:
-        for oid, message in one.changes if one.lsn < mark.lsn else ():
-            for change in _changes(message) if oid else ():
-                assert change is not None
-                last[oid, change[1]] = int(change[2][1:].rstrip("-")), change[3]
-    for (oid, key), (image, is_there) in last.items():
-        name = names[oid]
+        for change in one.changes if one.lsn < mark.lsn else ():
+            if change.row is None:
+                last |= {at: (image, False) for at, (image, _) in last.items() if at[0] == change.table}
+                continue
+            if change.before is not None:
+                last[change.table, change.before[0]] = (_image(change.before[1]), False)
+            last[change.table, change.row[0]] = (_image(change.row[1]), change.action != DELETE)
+    for (name, key), (image, is_there) in last.items():
         if name not in mark.names - mark.unread - database.rewritten:
             continue
         is_gone = not is_there and key not in found.tables.get(name, {})
-        if not is_gone and found._images.get((oid, key), 0) < image:
+        if not is_gone and found._images.get((name, key), 0) < image:
             yield f"resolved: {name} lacks image {image} of row {key} in the segments up to {mark}"
 
 

@@ -25,11 +25,14 @@ from integrator.run.passes import transactions
 from integrator.run.spark.failures import classify
 from integrator.run.state import directory as state_directory
 from integrator.run.state.directory import IMPORTING, MOVING_BACK, State
+from integrator.sources.binlog import stream as binlog_stream
+from integrator.sources.binlog import tables as binlog_tables
 from integrator.sources.capture import first_rows, intake, pace, progress
 from integrator.sources.capture import stream as capture_stream
 from integrator.sources.postgres import answers
 from integrator.sources.postgres import stream as postgres_stream
-from tests.model import capture, invariants, process
+from tests.model import binlog, capture, invariants, postgres, process
+from tests.model.database import CURRENT, FEW_KEYS, MANY_KEYS, Database
 from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
 from tests.model.process import Directory, Process, Scene
 from tests.model.schedule import MOST_STEPS, Actor, Choices, Worker, World
@@ -63,11 +66,12 @@ class Scenario:
 
 @dataclass(frozen=True)
 class CaptureScenario:
-    """A database that changes while it is captured. quiet: its log has nothing of snapshots.
+    """A database that changes while it is captured. quiet: its log has nothing but changes, so nothing of snapshots.
 
     by_range: each row is read at a position of its own, and refreshes are asked for.
     """
 
+    server: type[Database]
     quiet: bool
     by_range: bool = False
 
@@ -113,10 +117,13 @@ SCENARIOS: dict[str, Scenario | CaptureScenario] = {
     "resolved at least once on a cluster": Scenario(resolves=True, exactly_once=False, unanswered=1, lost=300),
     "at least once": Scenario(exactly_once=False, locked=True, lost=0, unanswered=1, starts=3),
     "at least once on a cluster": Scenario(exactly_once=False, unanswered=1, lost=300),
-    "capture": CaptureScenario(quiet=False),
-    "capture of a quiet log": CaptureScenario(quiet=True),
-    "ranges": CaptureScenario(quiet=False, by_range=True),
-    "ranges of a quiet log": CaptureScenario(quiet=True, by_range=True),
+    "capture": CaptureScenario(postgres.Postgres, quiet=False),
+    "capture of a quiet log": CaptureScenario(postgres.Postgres, quiet=True),
+    "ranges": CaptureScenario(postgres.Postgres, quiet=False, by_range=True),
+    "ranges of a quiet log": CaptureScenario(postgres.Postgres, quiet=True, by_range=True),
+    "capture of a binlog": CaptureScenario(binlog.Binlog, quiet=False),
+    "ranges of a binlog": CaptureScenario(binlog.Binlog, quiet=False, by_range=True),
+    "ranges of a quiet binlog": CaptureScenario(binlog.Binlog, quiet=True, by_range=True),
 }
 
 
@@ -189,16 +196,29 @@ def installed() -> Iterator[None]:
         put(transactions, Bundler=process.DriversBundler, merged=process.merged, recipe_of=lambda recipe: recipe)
         for name in ("remove", "rename", "replace", "sync_directory"):
             put(durable, **{name: _stepped(getattr(durable, name))})
-        for module in (answers, capture_stream, first_rows, intake, pace, postgres_stream, progress):
+        for module in (
+            answers, binlog_stream, binlog_tables, capture_stream, first_rows, intake, pace, postgres_stream, progress,
+        ):  # fmt: skip
             put(module, time=clock)
+        begun = lambda session, file, offset, _number: (  # noqa: E731
+            binlog.Packets(session.server, file, offset, clock.sleep), False,
+        )  # fmt: skip
+        put(
+            binlog_stream,
+            settings=binlog.Settings(),
+            failover=binlog.Failover(),
+            SnapshotPoints=binlog.Points,
+            dump=types.SimpleNamespace(begun=begun),
+        )
+        put(binlog_tables, found=binlog.found, Charsets=binlog.Charsets)
         put(
             postgres_stream,
-            PublishedTables=capture.Published,
-            SlotPoints=lambda server, *_, waits: capture.Points(server, waits=waits),
+            PublishedTables=postgres.Published,
+            SlotPoints=lambda server, *_, waits: postgres.Points(server, waits=waits),
             identity=lambda *_: ("system", "db"),
             is_wanted=lambda *_: True,
             problems=lambda *_, **__: (),
-            Replication=lambda server, *_: capture.Replication(server, lambda: clock.sleep(0.05)),
+            Replication=lambda server, *_: postgres.Replication(server, lambda: clock.sleep(0.05)),
             slot_of=lambda session, _: session.server.slot,
             timeline=lambda *_: 1,
             version_of=lambda _: 180_000,
@@ -454,13 +474,14 @@ class _CaptureSchedule:
     def __init__(self, choices: Choices, scenario: CaptureScenario) -> None:
         self._choices = choices
         self.world = World(choices, _switched)
-        keys = capture.MANY_KEYS if scenario.by_range else capture.FEW_KEYS
-        self._database = capture.Database(choices, quiet=scenario.quiet, keys=keys)
+        keys = MANY_KEYS if scenario.by_range else FEW_KEYS
+        self._database = scenario.server(choices, quiet=scenario.quiet, keys=keys)
         self._left = {
             name: choices.below(most + 1)
-            for name, most in (("kills", 3), ("restarts", 2), ("tables", 2), ("rewrites", 2))
+            for name, most in (("kills", 3), ("restarts", 2), ("tables", 2), ("rewrites", 2), ("truncates", 1))
         }
         self._left["refreshes"] = choices.below(3) if scenario.by_range else 0
+        self._kill_chance = choices.one((30, 100))
         self._left["changes"] = 2 + choices.below(10 if scenario.by_range else 6)
         self._processes: list[capture.Running] = []
 
@@ -468,7 +489,7 @@ class _CaptureSchedule:
         """Capture with faults; then once more without them, up to the end of the log."""
         root = Path(tempfile.mkdtemp(prefix="model-", dir=disk()))
         _WORLDS.append(self)
-        capture.CURRENT.append(self)
+        CURRENT.append(self)
         try:
             for _ in range(1 + self._choices.below(2)):
                 self._database.make_table()
@@ -483,7 +504,7 @@ class _CaptureSchedule:
             self.world.end()
             shutil.rmtree(root, ignore_errors=True)
             _WORLDS.pop()
-            capture.CURRENT.pop()
+            CURRENT.pop()
 
     def _start(self, root: Path, *, until_now: bool) -> capture.Running:
         process, number = capture.Running(), len(self._processes) + 1
@@ -504,7 +525,7 @@ class _CaptureSchedule:
                     return
                 self._start(root, until_now=choices.below(2) == 0)
                 continue
-            if self._left["kills"] and choices.chance(30):
+            if self._left["kills"] and choices.chance(self._kill_chance):
                 self._left["kills"] -= 1
                 world.note("the capture is killed")
                 world.kill(living)

@@ -15,7 +15,7 @@ from integrator.deliver.kafka.sender_lock import Senders, begin_turn
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import BegunOtherwise, DeliveryError, EnvironmentFault
 from integrator.run.state import shards
-from integrator.sources.capture import marks, stream
+from integrator.sources.capture import first_rows, marks, stream
 from tests.model import process
 from tests.model.explore import explore
 from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
@@ -244,6 +244,18 @@ def test_i12_a_process_that_another_one_took_over_from_says_nothing_more(kafka, 
         _refused(lambda: first.send(b"1"))
     assert [one.value for one in kafka.broker.log] == (["2", "1"] if transactional_id is None else ["2"])
     assert ResolvedTopic(SEND, "t.resolved", "ch", transactional_id).last == kafka.broker.log[-1].value.encode()
+
+
+def test_i9_durable_rows_that_are_not_recorded_are_found(monkeypatch):
+    """Of a table that is read by range: a kill among the changes that follow would have it read again."""
+    noted = first_rows.note_durable
+
+    def forgotten(spool, reading):
+        noted(spool, reading)
+        return False
+
+    monkeypatch.setattr(first_rows, "note_durable", forgotten)
+    assert any("is not read again" in reason for reason in _broken_by("ranges of a quiet binlog", 400))
 
 
 def test_i12_a_mark_of_a_table_whose_rows_are_not_read_is_found(monkeypatch):

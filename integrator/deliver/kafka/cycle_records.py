@@ -5,7 +5,6 @@ An offset alone can be read and written in a transaction without waiting for oth
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import time
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ _AGAIN_S = 0.1
 
 def metadata_of(record: CycleRecord) -> str:
     """Return what is written beside the offset, which is the cycle's number."""
-    return json.dumps({name: value for name, value in dataclasses.asdict(record).items() if name not in _OFFSET})
+    return json.dumps({name: value for name, value in vars(record).items() if name not in _OFFSET})
 
 
 _OFFSET = ("cycle", "topic")

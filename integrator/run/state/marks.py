@@ -97,11 +97,12 @@ class CycleMarks:
             durable.replace(self.path / f"{cycle.cycle}.held", deferred)
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         planned = cycle.checkpoint.ordinal if cycle.planned is None else cycle.planned
-        recorded = dataclasses.asdict(cycle) | {"journal": journal, "synced": now, "planned": planned, "part": part}
+        recorded = vars(cycle) | {"journal": journal, "synced": now, "planned": planned, "part": part}
         del recorded["details"], recorded["steps"]
+        held = {"held": len(deferred), "held_digest": _digest(deferred), "made_by": made_by}
+        recorded["checkpoint"] = vars(cycle.checkpoint) | held
         del recorded["checkpoint"]["deferred"]
-        recorded["checkpoint"] |= {"held": len(deferred), "held_digest": _digest(deferred), "made_by": made_by}
-        durable.replace(self.path / f"{cycle.cycle}.json", json.dumps(recorded).encode())
+        durable.replace(self.path / f"{cycle.cycle}.json", json.dumps(recorded, default=vars).encode())
         for old in self.path.glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
             old.unlink(missing_ok=True)  # one that comes back after a power cut does no harm
 

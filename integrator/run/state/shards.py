@@ -59,7 +59,7 @@ def read(state: Path) -> ShardSettings | None:
 
 
 def _write(state: Path, settings: ShardSettings) -> None:
-    durable.replace(state / FILE, json.dumps(dataclasses.asdict(settings)).encode())
+    durable.replace(state / FILE, json.dumps(vars(settings)).encode())
 
 
 def known(state: Path, channel: str) -> ShardSettings:

@@ -138,7 +138,8 @@ class FirstRows:
         waiting = self._take_asked(tables)
         new = due(tables, self.record)
         if not new or self._point is not None:
-            self._left &= {one.name for one in new}
+            later = {one.name for one in new if not self.is_due(one.relation.oid)} if self._point else set[str]()
+            self._left = (self._left & {one.name for one in new}) | later
             return True
         if not self._are_wanted:
             unread = [one for one in new if one.name not in {*self.record.asked, *self.record.reading}]
@@ -274,8 +275,8 @@ class FirstRows:
         is_same = before is not None and (before.oid, before.key) == (oid, key) and before.last is not None
         if before is not None and is_same and name not in record.again:
             return before, number, False
-        if name in record.again:  # then all rows are read, whatever is asked for
-            record.again.remove(name)
+        if name in record.again or record.read.get(name) != oid:  # then all rows are read, whatever is asked for
+            record.again = [one for one in record.again if one != name]
             record.asked.pop(name, None)
         refresh = record.asked.get(name)
         reading = Reading(oid, key, [point.lsn - 1, number], where=refresh.where if refresh else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ class Record:
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""
-        durable.replace(spool / FILE, json.dumps(asdict(self)).encode())
+        durable.replace(spool / FILE, json.dumps(self, default=vars).encode())
 
 
 def read(spool: Path) -> Record | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -51,5 +50,5 @@ def lines_of(entries: list[Slice]) -> bytes:
 
 
 def _members(entry: Slice) -> dict[str, Any]:
-    found = asdict(entry)
+    found = vars(entry)
     return found if entry.stream else {name: found[name] for name in _FILE}
