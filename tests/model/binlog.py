@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +19,7 @@ from integrator.engine.pgoutput import DELETE, INSERT
 from integrator.errors import SourceAway
 from integrator.sources.binlog import events
 from integrator.sources.binlog.catalogue import Captured, Found
-from integrator.sources.binlog.gtids import Gtid, Gtids
+from integrator.sources.binlog.gtids import Gtid
 from integrator.sources.binlog.logged import column_of, in_catalogue
 from integrator.sources.binlog.product import product_of
 from integrator.sources.binlog.stream import Stream
@@ -31,12 +31,11 @@ from tests.model.schedule import Choices
 
 _KINDS = {"k": "int", "v": "varchar"}
 _LONG, _VARCHAR, _MOST, _UTF8MB4 = 3, 15, 40, 45
-_GTID_OF_MARIADB, _GTID, _STOP = 162, 33, 3
+_GTID_OF_MARIADB, _GTID, _STOP, _USER_VAR = 162, 33, 3, 14
+_SECONDS = 1_800_000_000
 _STANDALONE = 1
 _WRITE, _UPDATE, _DELETE = 23, 24, 25
 """Kinds of rows events that both products write, or wrote."""
-_SOURCE = uuid.UUID(int=7)
-_NAME = "bin.{:06d}"
 
 
 def _named(text: str) -> bytes:
@@ -64,11 +63,21 @@ def _rows(change: Change) -> tuple[int, bytes]:
     return {INSERT: _WRITE, DELETE: _DELETE}[change.action], b"\x01\0\x02\x03" + _row(change.row)
 
 
+@dataclass(frozen=True)
+class _Transaction:
+    """What a log has of a transaction: a statement, or changes."""
+
+    gtid: Gtid
+    text: str
+    changes: tuple[Change, ...] = ()
+
+
 @dataclass
 class _File:
-    """A file of the log: its events as packets, each with where it ends."""
+    """A file of the log: its events as packets, each with where it ends. before: the GTIDs of what is before it."""
 
-    number: int
+    name: str
+    before: str
     packets: list[tuple[int, bytes]]
     end: int = events.FIRST_EVENT
 
@@ -80,37 +89,47 @@ class _File:
 
 def _packet(kind: int, body: bytes, end: int, flags: int = 0) -> bytes:
     size = events.HEADER_BYTES + len(body)
-    return b"\0" + struct.pack("<IBIIIH", 1_800_000_000, kind, 1, size, end, flags) + body
+    return b"\0" + struct.pack("<IBIIIH", _SECONDS, kind, 1, size, end, flags) + body
 
 
 class Binlog(Database):
-    """The server. is_mariadb: else MySQL."""
+    """The server, of a product that is chosen. number: its own; a replica that takes its place has the next one."""
 
     database = SCHEMA
 
     def __init__(self, choices: Choices, *, quiet: bool, keys: int) -> None:
-        """Begin with an empty log of a product that is chosen."""
+        """Begin with an empty log."""
         super().__init__(choices, quiet=quiet, keys=keys)
         self.product = product_of(choices.one(("10.11.6-MariaDB", "8.0.33")))
         self.is_mariadb = self.product.name == "MariaDB"
         self.versions: dict[str, int] = {}
         self.files: list[_File] = []
-        self._numbers = 0
+        self.number = 1
+        self._transactions: list[_Transaction] = []
         self._begin_file()
 
     def _begin_file(self) -> None:
-        file = _File(len(self.files) + 1, [])
+        number = int(self.files[-1].name.rpartition(".")[2]) + 1 if self.files else 1 + self.choices.below(3)
+        file = _File(f"bin{self.number}.{number:06d}", self.executed, [])
         self.files.append(file)
         file.add(events.FORMAT, bytes(20) + b"\0" + bytes(events.CHECKSUM_BYTES))
 
     @property
+    def executed(self) -> str:
+        """The GTIDs that the server has, as it writes them."""
+        last = dict[str, int]()
+        for one in self._transactions:
+            last.pop(one.gtid.source, None)  # the newest one is the last
+            last[one.gtid.source] = one.gtid.number
+        if self.is_mariadb:
+            return ",".join(f"{source}-{number}" for source, number in last.items())
+        numbers = [one.gtid for one in self._transactions]
+        return ",".join(f"{one.source}:{one.number}" for one in numbers)
+
+    @property
     def end(self) -> int:
         """The position at which the log ends."""
-        return events.position_of(*self.end_of_log())
-
-    def end_of_log(self, _session: object = None) -> tuple[str, int]:
-        """Return the file and the offset that the log ends at."""
-        return _NAME.format(len(self.files)), self.files[-1].end
+        return events.position_of(self.files[-1].name, self.files[-1].end)
 
     def relation(self, number: int) -> Relation:
         """Return the relation of a new table."""
@@ -118,67 +137,56 @@ class Binlog(Database):
         value = column_of("v", in_catalogue("varchar", "varchar(10)", "utf8mb4", "YES", ""))
         return Relation(0, SCHEMA, f"t{number}", "f", (key, value))
 
-    def gtid(self, number: int) -> Gtid:
-        """Return the GTID of a transaction."""
-        return Gtid("0-1", number, 1_800_000_000) if self.is_mariadb else Gtid(str(_SOURCE), number)
-
-    def executed(self, position: int) -> Gtids:
-        """Return the GTIDs of what is before a position."""
-        found = Gtids(is_mariadb=self.is_mariadb)
-        for number, one in enumerate(self._begun, 1):
-            if one < position:
-                found.add(self.gtid(number))
-        return found
-
-    @property
-    def _begun(self) -> Iterator[int]:
-        """Where each transaction begins."""
-        for file in self.files:
-            for end, packet in file.packets:
-                if packet[5] in events.GTIDS:
-                    yield events.position_of(_NAME.format(file.number), end - len(packet) + 1)
-
-    def _begin(self, *, is_standalone: bool) -> int:
-        """Write what a transaction begins with; return where."""
-        file, position = self.files[-1], self.end
-        self._numbers += 1
+    def _next_gtid(self) -> Gtid:
+        number = len(self._transactions) + 1
         if self.is_mariadb:
-            file.add(_GTID_OF_MARIADB, struct.pack("<QIB6x", self._numbers, 0, _STANDALONE if is_standalone else 0))
+            return Gtid(f"0-{self.number}", number, _SECONDS)
+        return Gtid(str(uuid.UUID(int=self.number)), number)
+
+    def _write(self, one: _Transaction) -> int:
+        """Write a transaction into the log; return where it begins."""
+        file, position, (source, number, _) = self.files[-1], self.end, one.gtid
+        if self.is_mariadb:
+            flags = _STANDALONE if one.text else 0
+            gtid = struct.pack("<QIB6x", number, 0, flags)
+            file.end += events.HEADER_BYTES + len(gtid)
+            packet = bytearray(_packet(_GTID_OF_MARIADB, gtid, file.end))
+            packet[6:10] = struct.pack("<I", int(source.rpartition("-")[2]))  # the server that it is of
+            file.packets.append((file.end, bytes(packet)))
         else:
-            micros = struct.pack("<Q", 1_800_000_000_000_000)[:7]
-            numbers = struct.pack("<QBQQ", self._numbers, 2, self._numbers - 1, self._numbers)
-            file.add(_GTID, b"\x01" + _SOURCE.bytes + numbers + micros)
-            if not is_standalone:
-                self._query("BEGIN")
+            micros = struct.pack("<Q", _SECONDS * 1_000_000)[:7]
+            numbers = struct.pack("<QBQQ", number, 2, number - 1, number)
+            file.add(_GTID, b"\x01" + uuid.UUID(source).bytes + numbers + micros)
+        if one.text or not self.is_mariadb:
+            head = struct.pack("<IIBHH", 1, 0, len(SCHEMA), 0, 0)
+            file.add(events.QUERY, head + SCHEMA.encode() + b"\0" + (one.text or "BEGIN").encode())
+        if one.text:
+            return position
+        for change in one.changes:
+            name = change.relation.table
+            map_number = struct.pack("<Q", 100 * self.number + int(name[1:]))[:6]
+            file.add(events.TABLE_MAP, map_number + _map(name))
+            kind, body = _rows(change)
+            file.add(kind, map_number + body)
+        file.add(events.XID, struct.pack("<Q", number))
         return position
 
-    def _query(self, text: str) -> None:
-        head = struct.pack("<IIBHH", 1, 0, len(SCHEMA), 0, 0)
-        self.files[-1].add(events.QUERY, head + SCHEMA.encode() + b"\0" + text.encode())
+    def _log(self, text: str, changes: tuple[Change, ...] = ()) -> None:
+        one = _Transaction(self._next_gtid(), text, changes)
+        position = self._write(one)
+        self._transactions.append(one)
+        if changes:
+            self.log.append(Committed(position, self.end, changes))
 
     def statement(self, text: str) -> None:
         """Write a statement that defines a table."""
-        self._begin(is_standalone=True)
-        self._query(text)
+        self._log(text)
 
     def commit(self, changes: tuple[Change, ...]) -> None:
-        """Write a transaction into the log. Another server's log may have one of a table that is not captured."""
+        """Write a transaction into the log, and, where the log is not quiet, one that is not ours."""
         if not self.quiet and self.choices.below(3) == 1:
             self.statement("create table elsewhere.t (k int)")
-        if changes[0].row is None:
-            position = self.end
-            self.statement(f"truncate table {changes[0].table}")
-            self.log.append(Committed(position, self.end, changes))
-            return
-        position, file = self._begin(is_standalone=False), self.files[-1]
-        for change in changes:
-            name = change.relation.table
-            number = struct.pack("<Q", 100 + int(name[1:]))[:6]
-            file.add(events.TABLE_MAP, number + _map(name))
-            kind, body = _rows(change)
-            file.add(kind, number + body)
-        file.add(events.XID, struct.pack("<Q", self._numbers))
-        self.log.append(Committed(position, self.end, changes))
+        self._log(f"truncate table {changes[0].table}" if changes[0].row is None else "", changes)
 
     def make_table(self) -> None:
         """Create a table, with some rows before anybody can look at it."""
@@ -204,6 +212,23 @@ class Binlog(Database):
         self.files[-1].add(_STOP, b"")
         self._begin_file()
 
+    def promote(self) -> bool:
+        """Have a replica take the server's place: its log has the same transactions, at other positions."""
+        self.connections += 1
+        self.is_another = True
+        self.number += 1
+        replicated, self._transactions, self.files = self._transactions, [], []
+        self._begin_file()
+        for one in replicated:
+            if self.choices.below(5) == 1:
+                self.files[-1].add(_STOP, b"")
+                self._begin_file()
+            if self.choices.below(4) == 1:
+                self.files[-1].add(_USER_VAR, bytes(self.choices.below(30)))  # so that offsets are others
+            self._write(one)
+            self._transactions.append(one)
+        return True
+
     def session(self) -> Session:
         """Return a session."""
         return Session(self)
@@ -216,17 +241,36 @@ class Binlog(Database):
 
 
 class Session:
-    """A session, of which nothing is asked: what would ask is a stand-in."""
+    """A session, which answers what `failover` asks."""
 
     def __init__(self, server: Binlog) -> None:
         """Take the server."""
-        self.server, self.product = server, server.product
+        self.server, self.product, self._of = server, server.product, server.connections
 
     def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *_: object) -> None:
         """Nothing is held."""
+
+    def check(self) -> None:
+        """Raise SourceAway where the connection has ended."""
+        if self._of != self.server.connections:
+            raise SourceAway("the server has ended the connection")
+
+    def run(self, _statement: str) -> None:
+        """Do nothing."""
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Answer a query."""
+        self.check()
+        server = self.server
+        if query == "show binary logs":
+            return [(one.name,) for one in server.files]
+        if query.startswith("show binlog events"):
+            [before] = [one.before for one in server.files if one.name == values[0]]
+            return [("", 4, "Gtid_list" if server.is_mariadb else "Previous_gtids", 1, 100, before)]
+        return [("" if "purged" in query else server.executed if "gtid" in query else "7",)]
 
 
 class Settings:
@@ -242,26 +286,18 @@ class Settings:
 
     def end_of_log(self, session: Session) -> tuple[str, int]:
         """Return the file and the offset that the log ends at."""
-        return session.server.end_of_log()
+        session.check()
+        file = session.server.files[-1]
+        return file.name, file.end
 
-    def identity(self, _session: Session) -> str:
+    def identity(self, session: Session) -> str:
         """Return the server's identity."""
-        return "server_id 1"
+        session.check()
+        return f"server_id {session.server.number}"
 
     def has_gtids(self, _session: Session) -> bool:
         """Return that transactions have GTIDs."""
         return True
-
-
-class Failover:
-    """The module `failover`, where the server stays what it is."""
-
-    def check_log(self, *_: object) -> None:
-        """Do nothing."""
-
-    def executed_at(self, session: Session, _number: int, file: str, offset: int) -> Gtids:
-        """Return what is before a position."""
-        return session.server.executed(events.position_of(file, offset))
 
 
 class Charsets:
@@ -292,6 +328,7 @@ class Charsets:
 
 def found(session: Session, _location: object, numbers: Mapping[str, int]) -> Found:
     """Stand in for the catalogue: all tables."""
+    session.check()
     tables = session.server.tables
     return Found(tuple(_captured(one.relation, numbers) for one in tables))
 
@@ -306,14 +343,18 @@ class _Point(Point):
     def __init__(self, server: Binlog, record: Record) -> None:
         super().__init__(server)
         self._server, self._record, self._versions = server, record, dict(server.versions)
+        self.lsn = events.position_of(server.files[-1].name, server.files[-1].end, record.files)
+        self._session = server.session()
 
     def tables(self, names: set[str]) -> list[Any]:
         """Return tables by their names, as the catalogue has them now."""
+        self._session.check()
         wanted = [one.relation for one in self._server.tables if one.name in names]
         return [_captured(one, self._record.numbers) for one in wanted]
 
     def copy(self, table: Any, part: Part, take: Any) -> None:
         """Read rows, each as a piece of its own."""
+        self._session.check()
         if self._versions.get(table.name) != self._server.versions[table.name]:
             raise SourceAway("table definition has changed")
         super().copy(table, part, take)
@@ -334,6 +375,8 @@ class Points:
     def later(self) -> Point:
         """Return a position, which writes nothing into the log."""
         step("take a snapshot")
+        if Settings().identity(self._server.session()) != self._record.system:
+            raise SourceAway("the address leads to another server now")
         return _Point(self._server, self._record)
 
     def shown(self, lsn: int) -> str:
@@ -347,18 +390,19 @@ class Packets:
     def __init__(self, server: Binlog, file: str, offset: int, wait: Any) -> None:
         """wait: lets time pass."""
         self._server, self._of, self._wait = server, server.connections, wait
-        self._packets = self._sent(int(file.rpartition(".")[2]), offset)
+        [at] = [at for at, one in enumerate(server.files) if one.name == file]
+        self._packets = self._sent(at, offset)
 
     def _sent(self, number: int, offset: int) -> Iterator[bytes]:
         """Yield events; each file begins with its name and its format, which no log has. Nothing: no more is there."""
-        at = 0
+        at, files = 0, self._server.files
         while True:
-            file = self._server.files[number - 1]
-            name = struct.pack("<Q", max(offset, events.FIRST_EVENT)) + _NAME.format(number).encode()
+            file = files[number]
+            name = struct.pack("<Q", max(offset, events.FIRST_EVENT)) + file.name.encode()
             yield _packet(events.ROTATE, name, 0, events.ARTIFICIAL)
             if offset > events.FIRST_EVENT:
                 yield _packet(events.FORMAT, file.packets[0][1][1 + events.HEADER_BYTES :], 0)
-            while at < len(file.packets) or number == len(self._server.files):
+            while at < len(file.packets) or number + 1 == len(files):
                 if at == len(file.packets):
                     yield b""
                     continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from integrator.sources.capture.frames import CHANGES, FRAMES
 from integrator.sources.capture.marks import Mark
 from integrator.sources.spool import SPOOL, Spool, number_of, sealed_in
 from tests.model.database import Database
-from tests.model.schedule import NO_LOG, World
+from tests.model.schedule import NO_LOG, Choices, World
 
 
 @dataclass
@@ -32,6 +32,7 @@ class Running:
     cycle: int = -1
     record: None = None
     away: bool = False
+    spool: Any = None
 
     def run(self, server: Database, directory: Path, *, until_now: bool) -> None:
         """Capture as `Capture` does: once, or until the end is asked for."""
@@ -47,7 +48,7 @@ class Running:
             captures_changes=True,
         )
         self.marks = SimpleNamespace(add=server.marks.append)
-        spool = Spool(directory / SPOOL, framing=FRAMES)
+        spool = self.spool = Spool(directory / SPOOL, framing=FRAMES)
         try:
             server.capture(self, location, spool, until_now=until_now)
         except SourceAway:
@@ -55,7 +56,20 @@ class Running:
         except IntegratorError as failure:
             self.failure = failure
         finally:
+            self.spool = None
             spool.close()
+
+    def sync(self, choices: Choices, taken: dict[str, bytes]) -> bool:
+        """Have segments be in synced cycles, and some of these be removed, whose content is taken before."""
+        if self.spool is None:
+            return False
+        there = sealed_in(self.spool.path)
+        synced = there[: choices.below(len(there) + 1)]
+        removed = synced[: choices.below(len(synced) + 1)]
+        taken.update((one.name, one.read_bytes()) for one in removed)
+        self.spool.synced([one.name for one in synced])
+        self.spool.remove([one.name for one in removed])
+        return bool(synced)
 
 
 def faults_of(world: World, database: Database, directory: Path, left: dict[str, int]) -> Iterator[str]:
@@ -86,8 +100,11 @@ def faults_of(world: World, database: Database, directory: Path, left: dict[str,
         yield f"a refresh of {table} is asked for"
     if choices.chance(15) and left["restarts"]:
         left["restarts"] -= 1
-        database.restart()
-        yield "the database is started again"
+        if choices.below(2) and database.promote():
+            yield "a replica takes the place of the database"
+        else:
+            database.restart()
+            yield "the database is started again"
 
 
 def _image(value: str) -> int:
@@ -150,20 +167,25 @@ class _Spooled:
             rows[key] = value
 
 
-def broken(directory: Path, database: Database) -> list[str]:
-    """Return what of I3, I4 and I9 does not hold in the segments of a spool."""
+def broken(directory: Path, taken: Mapping[str, bytes], database: Database) -> list[str]:
+    """Return what of I3, I4 and I9 does not hold in the segments of a spool. taken: those that may be removed."""
     found, marks, wrong_marks = _Spooled(), sorted(database.marks, key=lambda mark: mark.segment), list[str]()
     ends = list[tuple[int, int]]()
-    for path in sealed_in(directory / SPOOL):
-        while marks and marks[0].segment < number_of(path.name):
+    segments = {**taken, **{one.name: one.read_bytes() for one in sealed_in(directory / SPOOL)}}
+    for name, content in sorted(segments.items()):
+        while marks and marks[0].segment < number_of(name):
             wrong_marks += lacks(found, database, marks.pop(0))
-        for message in split(path.read_bytes()):
+        for message in split(content):
             found.read(message)
-        ends.append((number_of(path.name), len(found.changed)))
+        ends.append((number_of(name), len(found.changed)))
     for mark in marks:
         wrong_marks += lacks(found, database, mark)
     wrong_marks += come_later(found.changed, ends, database.marks)
-    wrong = [*wrong_marks[:3], *found.wrong, *(["the spool ends in a transaction"] if found.is_open else [])]
+    wrong = [
+        *(wrong_marks[:3] if not database.is_another else ()),
+        *found.wrong,
+        *(["the spool ends in a transaction"] if found.is_open else []),
+    ]
     if database.by_range and (again := found.truncated - database.read_again - database.rewritten):
         wrong.append(f"what is durable is not read again: {again} had rows before a truncate")
     wrong += [f"each change once: {one} is captured {times} times" for one, times in found.seen.items() if times > 1]

@@ -82,6 +82,8 @@ class Database(ABC):
         self.read_again = set[str]()
         self.rewritten = set[str]()
         self.by_range = keys > FEW_KEYS
+        self.is_another = False
+        """Whether another server has taken the place of the first one: positions are of its log then."""
         self.marks: list[Mark] = []
         self._changes = 0
         self.shown = "memory"
@@ -115,8 +117,12 @@ class Database(ABC):
             self.change(table)
 
     def change(self, table: Table) -> None:
-        """Commit a transaction of one or two changes."""
-        self.commit(tuple(self._one(table) for _ in range(1 + self.choices.below(2))))
+        """Commit a transaction of one to four changes, which others of another table may follow."""
+        changes = [self._one(table) for _ in range(1 + self.choices.below(4))]
+        if self.choices.below(3) == 1:
+            other = self.choices.one(self.tables)
+            changes += [self._one(other) for _ in range(1 + self.choices.below(2))]
+        self.commit(tuple(changes))
 
     def rewrite(self, table: Table) -> None:
         """Have all rows become others, or go, or the table be another one: the log has no changes of that."""
@@ -162,6 +168,10 @@ class Database(ABC):
     def restart(self) -> None:
         """End all connections."""
         self.connections += 1
+
+    def promote(self) -> bool:
+        """Have a replica take the server's place; return whether there is one."""
+        return False
 
     @contextlib.contextmanager
     def asked(self) -> Iterator[None]:

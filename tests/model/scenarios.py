@@ -25,6 +25,7 @@ from integrator.run.passes import transactions
 from integrator.run.spark.failures import classify
 from integrator.run.state import directory as state_directory
 from integrator.run.state.directory import IMPORTING, MOVING_BACK, State
+from integrator.sources.binlog import dump, failover
 from integrator.sources.binlog import stream as binlog_stream
 from integrator.sources.binlog import tables as binlog_tables
 from integrator.sources.capture import first_rows, intake, pace, progress
@@ -77,13 +78,15 @@ class CaptureScenario:
 
     def run(self, choices: Choices) -> Outcome:
         """Run one schedule."""
+        segment_bytes = choices.one((capture_stream.SEGMENT_BYTES, 150))
         if not self.by_range:
-            return _CaptureSchedule(choices, self).run()
+            with mock.patch.object(capture_stream, "SEGMENT_BYTES", segment_bytes):
+                return _CaptureSchedule(choices, self).run()
         sealed_s = float(choices.below(2))  # each row by itself, or all of a position
         place_s = 5.0 * choices.below(2)  # one row at each position, or as many as until changes wait
         with (
             mock.patch.multiple(pace, POSITION_S=place_s, _SHORT_S=0.0),
-            mock.patch.object(capture_stream, "_ROWS_S", sealed_s),
+            mock.patch.multiple(capture_stream, _ROWS_S=sealed_s, SEGMENT_BYTES=segment_bytes),
         ):
             return _CaptureSchedule(choices, self).run()
 
@@ -203,12 +206,13 @@ def installed() -> Iterator[None]:
         begun = lambda session, file, offset, _number: (  # noqa: E731
             binlog.Packets(session.server, file, offset, clock.sleep), False,
         )  # fmt: skip
+        settings = binlog.Settings()
+        put(dump, begun=begun)
+        put(failover, settings=settings)
         put(
             binlog_stream,
-            settings=binlog.Settings(),
-            failover=binlog.Failover(),
+            settings=settings,
             SnapshotPoints=binlog.Points,
-            dump=types.SimpleNamespace(begun=begun),
         )
         put(binlog_tables, found=binlog.found, Charsets=binlog.Charsets)
         put(
@@ -484,6 +488,7 @@ class _CaptureSchedule:
         self._kill_chance = choices.one((30, 100))
         self._left["changes"] = 2 + choices.below(10 if scenario.by_range else 6)
         self._processes: list[capture.Running] = []
+        self._taken: dict[str, bytes] = {}
 
     def run(self) -> Outcome:
         """Capture with faults; then once more without them, up to the end of the log."""
@@ -498,7 +503,7 @@ class _CaptureSchedule:
             broken = [f"a defect: {actor.error!r}" for actor in self.world.actors if actor.error is not None]
             failures = [one.failure for one in self._processes if one.failure is not None]
             broken += [f"it ends with an error: {one}" for one in failures]
-            broken += capture.broken(root, self._database)
+            broken += capture.broken(root, self._taken, self._database)
             return Outcome(broken, complete, [_kind(one) for one in failures], self.world.trace, self._choices.made)
         finally:
             self.world.end()
@@ -530,6 +535,8 @@ class _CaptureSchedule:
                 world.note("the capture is killed")
                 world.kill(living)
                 continue
+            if choices.chance(60) and living[0].process.sync(choices, self._taken):
+                world.note("segments are synced")
             if choices.chance(20) or not self._left["changes"]:
                 living[0].process.ending = True
             world.go(living[0])

@@ -144,18 +144,21 @@ class Stream(SpoolingStream):
                     "it has: run the other program again until transactions that are open now have ended, stop it, and "
                     "give the position that it has then"
                 )
-            rows.continue_at(position, tables.look())
             self._server_log.position = position
-            self._learn(session)
+            self._learn(session, position)
+            rows.continue_at(position, tables.look())
+            self._begin_segments()
             return
         if known.creating:
-            self._server_log.position = rows.begin_with(tables.look())
-            self._learn(session)
+            self._server_log.position = rows.begin_with(tables.look(), lambda at: self._learn(session, at))
+            self._begin_segments()
             self.copy()
             return
         self._server_log.position = max(self._intake.end, known.confirmed)
         self._server_log.log_of = known.log
-        self._learn(session)
+        if self._learn(session, self._server_log.position):
+            known.write(self._spool.path)
+        self._begin_segments()
         if self._intake.is_open:
             tables.replayed = set(known.numbers)
         self._intake.read = {one.to_bytes(4, "big") for one in known.read.values()}
@@ -179,20 +182,26 @@ class Stream(SpoolingStream):
             log=f"{base}.{events.file_and_offset(record.confirmed)[0] - record.files:06d}",
         )
 
-    def _learn(self, session: Session) -> None:
-        """Have it be known by GTIDs what is before the position, where the server has them; segments begin with it."""
-        log, record = self._server_log, self._first_rows.record
-        if log.history.known is None and settings.has_gtids(session):
-            number, offset = events.file_and_offset(log.position)
-            name = f"{record.database}.{number - record.files:06d}"
-            known = failover.executed_at(session, self._number, name, offset)
-            if known is None:
-                self._log.warning("what was captured has not all GTIDs: another server could not be continued with")
-            else:
-                log.history.learn(known)
-                record.gtids = log.history.text
-                record.write(self._spool.path)
-        self._intake.history = log.history.kept
+    def _learn(self, session: Session, position: int) -> bool:
+        """Have the record have the GTIDs of what is before a position; return whether it is to be written for that.
+
+        They are durable as soon as the position is: at the next start, another server may be there.
+        """
+        history, record = self._server_log.history, self._first_rows.record
+        if history.known is not None or not settings.has_gtids(session):
+            return False
+        number, offset = events.file_and_offset(position)
+        known = failover.executed_at(session, self._number, f"{record.database}.{number - record.files:06d}", offset)
+        if known is None:
+            self._log.warning("what was captured has not all GTIDs: another server could not be continued with")
+        else:
+            history.learn(known)
+            record.gtids = history.text
+        return known is not None
+
+    def _begin_segments(self) -> None:
+        """Have segments begin with the GTIDs of what was captured."""
+        self._intake.history = self._server_log.history.kept
         self._intake.seal()
 
     def _dumped(self, session: Session) -> Packets:

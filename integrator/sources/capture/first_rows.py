@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -105,13 +105,17 @@ class FirstRows:
         """Make the record durable."""
         self.record.write(self._spool)
 
-    def begin_with(self, tables: Sequence[Captured]) -> int:
-        """Return the first position, at which the rows of all tables are due. Raises SourceAway, EnvironmentFault."""
+    def begin_with(self, tables: Sequence[Captured], learn: Callable[[int], object] = lambda _: None) -> int:
+        """Return the first position, at which the rows of all tables are due. Raises SourceAway, EnvironmentFault.
+
+        learn: is called with it before it is recorded.
+        """
         record = self.record
         record.write(self._spool)
         point = self._point = self._points.first()
         if point.lsn <= self._intake.lsn:  # where rows alone were read before, of a server that wrote nothing since
             raise SourceAway("the position to begin at is not after what was read; it is tried again")
+        learn(point.lsn)
         record.creating, record.confirmed = False, point.lsn
         record.write(self._spool)
         if not self._are_wanted:
