@@ -1,4 +1,4 @@
-"""What is made for the docs: the channel's JSON Schema, the reference, a page for each action, graphs of figures.
+"""What is made for the docs: the channel's JSON Schema, the reference, a page for each action, graphs of figures, the map.
 
 python -m tests.generate        (make docs); tests/unit/test_generated.py checks that they are current
 """
@@ -34,7 +34,7 @@ from integrator.monitor.metrics import Metrics
 from integrator.names import IN_PROPERTY, NAMES, Name
 from integrator.plan import kafka
 from integrator.schema import Column
-from tests import action_pages, graphs
+from tests import action_pages, graphs, package_map
 from tests.action_pages import default_of, type_of
 
 ROOT = Path(__file__).parent.parent
@@ -288,7 +288,13 @@ def _said(kind: schema.Type, value: Any) -> list[str]:
     return [connect, *plain, avro, field[1] if field else "", text("CSV", numeric)]
 
 
-PAGES = {SCHEMA: json_schema, REFERENCE: reference, **action_pages.PAGES, **graphs.PAGES}
+PAGES = {
+    SCHEMA: json_schema,
+    REFERENCE: reference,
+    package_map.PICTURE: package_map.svg,
+    **action_pages.PAGES,
+    **graphs.PAGES,
+}
 
 if __name__ == "__main__":
     for path, make in PAGES.items():

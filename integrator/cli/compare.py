@@ -89,7 +89,7 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 def _position(at: str) -> str:
     """Return a position; empty for now. Raises BadParameter."""
-    from integrator.contracts.resolved import order_of
+    from integrator.contracts.log_positions import order_of
 
     if at == "now":
         return ""

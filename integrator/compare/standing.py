@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from integrator.contracts.resolved import order_of
+from integrator.contracts.log_positions import order_of
 from integrator.errors import ConfigurationError, EnvironmentFault, command
 from integrator.run.state.directory import State
 from integrator.sources.capture import record as records

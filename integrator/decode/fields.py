@@ -1,4 +1,4 @@
-"""Fields of envelopes, which come as text -> numbers, moments and positions. The first that is none is an error."""
+"""Fields of envelopes, which come as text -> numbers, moments and positions. The first invalid value is an error."""
 
 from __future__ import annotations
 

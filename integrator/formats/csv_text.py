@@ -41,18 +41,18 @@ def _between(columns: Columns, options: Options) -> tuple[bytes, ...]:
 
 
 def _writer(kind: Type, options: Options) -> Write:
-    dialect = options.csv
-    null = dialect.null.encode()
+    style = options.csv
+    null = style.null.encode()
 
     def write(values: pa.Array) -> pa.Array:
         text = binary_as(values, options.binary) if _is_bytes(kind, options) else text_of(kind, options)(values)
         fields = text.view(pa.binary()) if pa.types.is_string(text.type) else text
-        if _may_need_quotes(kind, dialect):
-            fields = _quoted(fields, dialect)
+        if _may_need_quotes(kind, style):
+            fields = _quoted(fields, style)
         return pc.fill_null(fields, null) if fields.null_count else fields
 
     if isinstance(kind, schema.Bytes) and options.binary == "COPY":
-        return lambda values: pc.fill_null(_quoted(values, dialect), null)
+        return lambda values: pc.fill_null(_quoted(values, style), null)
     return write
 
 
@@ -60,49 +60,49 @@ def _is_bytes(kind: Type, options: Options) -> bool:
     return isinstance(kind, schema.Bytes) and options.binary != "COPY"
 
 
-def _may_need_quotes(kind: Type, dialect: Csv) -> bool:
+def _may_need_quotes(kind: Type, style: Csv) -> bool:
     """Return whether values of a type could hold a character that matters, or look like null."""
-    usual = dialect.field_separator in ",;|\t\x1f" and dialect.line_separator in ("\n", "\r\n")
-    plain = usual and dialect.quote == '"' and dialect.escape in '"\\' and not dialect.null
+    usual = style.field_separator in ",;|\t\x1f" and style.line_separator in ("\n", "\r\n")
+    plain = usual and style.quote == '"' and style.escape in '"\\' and not style.null
     return not (plain and isinstance(kind, _PLAIN))
 
 
-def _none_special(fields: pa.Array, dialect: Csv, special: list[str]) -> bool:
+def _none_special(fields: pa.Array, style: Csv, special: list[str]) -> bool:
     """Return whether the bytes of all fields, examined at once, show that none needs quotes."""
-    if dialect.null or pc.any(pc.equal(pc.binary_length(fields), 0)).as_py():
+    if style.null or pc.any(pc.equal(pc.binary_length(fields), 0)).as_py():
         return False
     data, _ = flat(fields)
     return not any((data == text.encode()[0]).any() for text in dict.fromkeys(special) if text)
 
 
-def _quoted(fields: pa.Array, dialect: Csv) -> pa.Array:
-    special = [dialect.quote, dialect.escape, dialect.field_separator, *dialect.line_separator, "\n", "\r"]
-    if _none_special(fields, dialect, special):
+def _quoted(fields: pa.Array, style: Csv) -> pa.Array:
+    special = [style.quote, style.escape, style.field_separator, *style.line_separator, "\n", "\r"]
+    if _none_special(fields, style, special):
         return fields
     pattern = "|".join(re.escape(text) for text in dict.fromkeys(special) if text)
-    if dialect.null:
-        needs = pc.or_(pc.match_substring_regex(fields, pattern), pc.equal(fields, dialect.null.encode()))
+    if style.null:
+        needs = pc.or_(pc.match_substring_regex(fields, pattern), pc.equal(fields, style.null.encode()))
     else:
         needs = pc.match_substring_regex(fields, f"{pattern}|^$")
     needs = pc.fill_null(needs, fill_value=False)
     if not pc.any(needs).as_py():
         return fields
     odd = fields.filter(needs)
-    for text in dict.fromkeys((dialect.escape, dialect.quote)):
+    for text in dict.fromkeys((style.escape, style.quote)):
         if text:
-            odd = pc.replace_substring(odd, text.encode(), (dialect.escape + text).encode())
-    quote = dialect.quote.encode()
+            odd = pc.replace_substring(odd, text.encode(), (style.escape + text).encode())
+    quote = style.quote.encode()
     return pc.replace_with_mask(fields, needs, pc.binary_join_element_wise(quote, odd, quote, b""))
 
 
 def frame(_name: str, columns: Columns, options: Options, _id: SchemaId | None) -> Frame:
     """Return the header line, if it is asked for, and the file's terminator."""
-    dialect = options.csv
+    style = options.csv
     head = b""
-    if dialect.header_line:
-        names = _quoted(pa.array([column.name.encode() for column in columns], pa.binary()), dialect)
-        head = dialect.field_separator.encode().join(names.to_pylist()) + dialect.line_separator.encode()
-    return Frame(head, dialect.file_terminator.encode())
+    if style.header_line:
+        names = _quoted(pa.array([column.name.encode() for column in columns], pa.binary()), style)
+        head = style.field_separator.encode().join(names.to_pylist()) + style.line_separator.encode()
+    return Frame(head, style.file_terminator.encode())
 
 
 FORMAT = Format(

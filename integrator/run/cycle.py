@@ -21,7 +21,7 @@ from integrator.run.gate import EndedError
 from integrator.run.passes import transactions
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.second_pass import second_pass
-from integrator.run.refusals import Refusals
+from integrator.run.refused_messages import Refusals
 from integrator.run.runs import OwnRuns, Runs, SparkRuns
 from integrator.run.state import consistency
 from integrator.run.state.directory import State

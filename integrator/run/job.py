@@ -23,11 +23,11 @@ from integrator.decode.dialects import DIALECTS
 from integrator.errors import BegunOtherwise, DataError, EnvironmentFault, Found, IntegratorError
 from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
+from integrator.run.beside import BESIDE, Beside
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
 from integrator.run.left_cycle import LeftCycle
 from integrator.run.replanning import as_set_aside, keep, registered, replanned, resumed, without_table
-from integrator.run.resolved import Resolving
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.seen import progress
@@ -69,7 +69,7 @@ class Job:
         self._restarts = Restarts(plan.restart, self.state.last_slice)
         self._jvms_lock: tuple[Any, Any] | None = None
         self._begun = self._receiving = False
-        self._resolving: Resolving | None = None
+        self._beside: list[Beside] = []
         self._left = LeftCycle(self.state)
         self._is_kept = self._is_resuming = False
         """Whether the state keeps what the plan's source knows, and whether tables are being resumed."""
@@ -86,9 +86,10 @@ class Job:
         self.plan = registered(self.plan, self.state)
         if not self._left.is_of_another_plan:
             self.keep()
-        if self.plan.resolved is not None:
-            self._resolving = Resolving(self.plan.resolved, self.state, lambda: self.plan, lambda: self._feed)
-            self._resolving.start()
+        begun = (begin(self.state, lambda: self.plan, lambda: self._feed) for begin in BESIDE.values())
+        self._beside = [*filter(None, begun)]
+        for one in self._beside:
+            one.start()
 
     def _open_feed(self) -> None:
         journal = consistency.check(self.state)
@@ -102,8 +103,8 @@ class Job:
 
     def close(self) -> None:
         """Give the channel back."""
-        if self._resolving is not None:
-            self._resolving.finish()
+        for one in self._beside:
+            one.finish()
         self._feed.close()
         if self._jvms_lock is not None:
             session.unlock_jvm(self._jvms_lock)
@@ -352,7 +353,7 @@ class Job:
         ending, overdue = False, progress.Overdue(self.plan.channel)
         failed: IntegratorError | None = None
         while query.isActive and not (ending := self._ending() or (renewing and self._compaction.is_due())):
-            failed = self._feed.failure() or (self._resolving.failure if self._resolving else None)
+            failed = next(filter(None, (self._feed.failure(), *(one.failure for one in self._beside))), None)
             if failed is not None:
                 ending = True
                 break

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from integrator.channel.model import Restart
 from integrator.errors import IntegratorError, ProcessLate
 from integrator.run.gate import EndedError
-from integrator.run.refusals import BatchRefused
+from integrator.run.refused_messages import BatchRefused
 from integrator.run.spark.failures import classify
 
 _POLL_S = 0.1

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from integrator.contracts.resolved import Resolved
+from integrator.resolved.messages import Resolved
 from tests.model.kafka import Broker, Entry
 from tests.model.process import ENDED, KEYS, REFRESHED, RESOLVED, ROWS_OF_SLICE, TOPIC, Scene
 

@@ -33,9 +33,9 @@ from integrator.errors import DeliveryError, EnvironmentFault, IntegratorError, 
 from integrator.refresh.job import Options, _Refresh
 from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice as SliceOfRefresh
+from integrator.resolved.sending import Resolving
 from integrator.run.cycle import cycle
 from integrator.run.gate import EndedError
-from integrator.run.resolved import Resolving
 from integrator.run.restart import Restarts, RetriedCycles
 from integrator.run.runs import _own_errors
 from integrator.run.state import backup, consistency, rewind

@@ -15,11 +15,12 @@ from unittest import mock
 
 from integrator import durable
 from integrator.contracts.recipe import Recipe, Send, TransactionTopic
-from integrator.deliver.kafka import cycle_records, producer, resolved_topic, sender_lock, transaction
+from integrator.deliver.kafka import cycle_records, producer, sender_lock, transaction
 from integrator.errors import BegunOtherwise, Defect, EnvironmentFault, IntegratorError
 from integrator.refresh.ledger import Ledger
+from integrator.resolved import sending
+from integrator.resolved import topic as resolved_topic
 from integrator.run import cycle as run_cycle
-from integrator.run import resolved as run_resolved
 from integrator.run import restart, runs, sub_cycles
 from integrator.run.passes import transactions
 from integrator.run.spark.failures import classify
@@ -231,7 +232,7 @@ def installed() -> Iterator[None]:
             resolved_topic,
             each_read_back=lambda _brokers, topics, *_: process.read_resolved(_WORLDS[-1].kafka, topics[0]),
         )
-        put(run_resolved, time=clock)
+        put(sending, time=clock)
         put(transaction, _PRODUCERS={})
         put(producer, _PRODUCERS={})
         yield

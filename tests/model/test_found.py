@@ -8,12 +8,13 @@ import pytest
 
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
-from integrator.deliver.kafka import cycle_records, producer, resolved_topic, transaction
+from integrator.deliver.kafka import cycle_records, producer, transaction
 from integrator.deliver.kafka.begun_cycles import BegunCycles
-from integrator.deliver.kafka.resolved_topic import ResolvedTopic
 from integrator.deliver.kafka.sender_lock import Senders, begin_turn
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import BegunOtherwise, DeliveryError, EnvironmentFault
+from integrator.resolved import topic as resolved_topic
+from integrator.resolved.topic import ResolvedTopic
 from integrator.run.state import shards
 from integrator.sources.capture import first_rows, marks, stream
 from tests.model import process
@@ -119,7 +120,7 @@ def test_i8_sub_cycles_that_a_copy_of_the_state_has_sent_are_seen(kafka):
     first = begin(changed(FIRST, part=1), after=FIRST.step)
     task(first).commit()
     assert begin(changed(FIRST, part=1, count=3, widest=3), after=FIRST.step) == first
-    with pytest.raises(EnvironmentFault, match="more of cycle 7 is committed at the brokers than this state knows"):
+    with pytest.raises(EnvironmentFault, match="the brokers have more of cycle 7 than this state knows"):
         begin(changed(FIRST, cycle=8), after=FIRST.step)
     assert begin(changed(FIRST, cycle=8), after=first.step).step == (8, 0)
 

@@ -8,6 +8,7 @@ import yaml
 
 from integrator import plan
 from integrator.channel.actions import ACTIONS
+from tests import package_map
 from tests.conftest import ROOT
 from tests.generate import PAGES, SCHEMA
 from tests.parts import pure
@@ -18,6 +19,10 @@ pytestmark = pytest.mark.fast
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_generated_pages_are_current(path):
     assert path.read_text(encoding="utf-8") == PAGES[path](), "run make docs"
+
+
+def test_the_map_has_the_packages_in_the_order_of_their_layers():
+    assert [*package_map.sentences()] == [name for layer in package_map.layers() for name in layer]
 
 
 DDL = """

@@ -10,10 +10,10 @@ import pytest
 from confluent_kafka import KafkaError
 
 from integrator import plan, resolved
-from integrator.contracts.resolved import Point, Resolved, TablePoint
 from integrator.errors import ConfigurationError, DeliveryError, EnvironmentFault
-from integrator.run import resolved as running
-from integrator.run.resolved import Resolving
+from integrator.resolved import sending as running
+from integrator.resolved.messages import Point, Resolved, TablePoint
+from integrator.resolved.sending import Resolving
 from integrator.sources.capture.asked import Asked
 from integrator.sources.capture.marks import Mark, Marks, ReachedMark, Unread, through
 from integrator.sources.capture.record import Record
@@ -192,7 +192,7 @@ def resolving(monkeypatch, tmp_path):
     here = SimpleNamespace(recipe=recipe, channel="shop", aside={}, topics=("shop.a", "r"), found=None)
     feed = SimpleNamespace(reached=lambda: here.found)
     asked = SimpleNamespace(topic="r", every=0.1, per_partition=True)
-    state = SimpleNamespace(path=tmp_path, identity=lambda: "e")
+    state = SimpleNamespace(identity=lambda: "e", producer_name=lambda channel: channel)
 
     def start():
         return Resolving(asked, state, lambda: here, lambda: feed)

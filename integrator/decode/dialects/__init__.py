@@ -1,8 +1,9 @@
 """The shapes of change records: each turns the files of a source into change rows, and says in its file all of itself.
 
 Comes in: a file, and where the file before it ended. Goes out: batches of change rows in the order of changes.
-To add one: a file with its `DIALECT` (how its records are read and recognized), a line below, and recorded cases in
-`tests/cases.py`; an envelope in JSON lines is a function from a document to `Records` and `Positions`, as in `maxwell`.
+To add one: a file with its `DIALECT` (how its records are read and recognized), a line below, and cases in
+`tests/unit/test_dialects.py`. An envelope in JSON lines is a function from a document to `Records` and `Positions`, as
+in `maxwell`.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ OPERATIONS = Operations(
 def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find("type", "record")
-    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where.of(objects), "type")
+    action, at, ignored = OPERATIONS.classify(objects.labels("type"), Where.of(objects), "type")
     record = objects.take(at).inner("record", EXPECTED).find("stream", "namespace", "data", "emitted_at")
     where = Where.of(record)
     data = record.inner("data", COLUMNS).find("_ab_cdc_deleted_at", "_ab_cdc_updated_at")

@@ -63,7 +63,7 @@ _LABEL = re.compile(r"'((?:[^']|'')*)'")
 def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     messages = Objects.of_lines(document).required(EXPECTED).find(*_MEMBERS)
-    action, at, ignored = OPERATIONS.sort(messages.labels("type"), Where.of(messages), "type")
+    action, at, ignored = OPERATIONS.classify(messages.labels("type"), Where.of(messages), "type")
     after, before, row_of = _images(messages.take(at), action)
     objects, action = messages.take(at[row_of]), action[row_of]
     where, types = Where.of(objects), objects.labels("mysqlType")

@@ -45,7 +45,7 @@ def decode(document: Document, reading: Reading) -> Decoded:
     objects.find(*(f"{_PREFIX}{name}" for name in ("op", *map(_attribute, SOURCE))), "data")
     own = np.flatnonzero(~by_key)
     events = objects.take(own) if by_key.any() else objects
-    actions, at, others = OPERATIONS.sort(events.labels(f"{_PREFIX}op"), Where.of(events), f"{_PREFIX}op")
+    actions, at, others = OPERATIONS.classify(events.labels(f"{_PREFIX}op"), Where.of(events), f"{_PREFIX}op")
     action, used = np.full(len(objects), "D"), by_key.copy()
     action[own[at]], used[own[at]] = actions, True
     objects, action, by_key = objects.take(np.flatnonzero(used)), action[used], by_key[used]

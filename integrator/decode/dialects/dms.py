@@ -89,7 +89,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
     size = len(rows)
     words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
     where = Where(file.path, line)
-    action, _, ignored = OPERATIONS.sort(DictionaryTexts.of(control(where, OP, words, schema.String())), where, OP)
+    action, _, ignored = OPERATIONS.classify(DictionaryTexts.of(control(where, OP, words, schema.String())), where, OP)
     name = reading.timestamp_column or STAMP
     stamp = pa.nulls(size, pa.timestamp("us", "UTC"))
     if name in rows.column_names:

@@ -31,7 +31,7 @@ def decode(document: Document, _reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find("data", "metadata", "before-image")
     metadata = objects.inner("metadata", EXPECTED).find(*_METADATA)
-    action, at, ignored = OPERATIONS.sort(metadata.labels("operation"), Where.of(objects), "metadata.operation")
+    action, at, ignored = OPERATIONS.classify(metadata.labels("operation"), Where.of(objects), "metadata.operation")
     objects, metadata = objects.take(at), metadata.take(at)
     where = Where.of(objects)
     data, before = objects.inner("data", COLUMNS), objects.inner("before-image", COLUMNS, action == "U")

@@ -62,7 +62,7 @@ _MISSING = "_isMissing"
 def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find(*_META)
-    action, at, ignored = OPERATIONS.sort(objects.labels("op_type"), Where.of(objects), "op_type")
+    action, at, ignored = OPERATIONS.classify(objects.labels("op_type"), Where.of(objects), "op_type")
     objects = objects.take(at)
     where = Where.of(objects)
     in_row_mode = ~(objects.has("after") | objects.has("before")) & (action != "T")

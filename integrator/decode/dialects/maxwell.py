@@ -94,7 +94,7 @@ def decode(document: Document, _reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED)
     objects.find("database", "table", "type", "ts", "xid", "commit", "position", "data", "old")
-    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where.of(objects), "type")
+    action, at, ignored = OPERATIONS.classify(objects.labels("type"), Where.of(objects), "type")
     objects = objects.take(at)
     data, changed = objects.inner("data", COLUMNS), objects.inner("old", COLUMNS, action == "U")
     where = Where.of(objects)

@@ -45,7 +45,7 @@ OPERATIONS = Operations({"create": "I", "snapshot": "I", "update": "U", "delete"
 def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find("operation", "metadata", "key", "payload")
-    action, at, ignored = OPERATIONS.sort(objects.labels("operation"), Where.of(objects), "operation")
+    action, at, ignored = OPERATIONS.classify(objects.labels("operation"), Where.of(objects), "operation")
     objects = objects.take(at)
     where = Where.of(objects)
     payload, metadata = objects.inner("payload", EXPECTED), objects.inner("metadata", EXPECTED)

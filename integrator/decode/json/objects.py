@@ -110,7 +110,7 @@ class Objects:
         return np.asarray(self.has_object & (self.begin < self.stop), np.bool_)
 
     def find(self, *names: str) -> Objects:
-        """Return the same: find the members of several names in one pass, for they will be asked for."""
+        """Look up the members of several names in one pass, and keep them; return these objects."""
         new = [name for name in names if name not in self._found]
         if new:
             self._found |= dict(zip(new, self._nodes_of(new), strict=True))

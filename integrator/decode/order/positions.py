@@ -93,7 +93,8 @@ class Runs(NamedTuple):
 class Positions:
     """Where records stand in their source, in source order; consecutive ones of the same `transaction` share it.
 
-    transaction: what identifies it; null: the record is one for itself. None: `begins` has where they begin.
+    transaction: what identifies it; null where the record is a transaction of its own. The field is None where `begins`
+    has where transactions begin.
     commit: 20 hex digits, null where the source gives no position, and segment: 16; those of its first record count for
     all, or are each record's own where numbers are `given`. rows: how many change rows each makes.
     ends: with which its transaction ends; None where the source does not say. closed: the transaction that was open
@@ -163,7 +164,7 @@ class Positions:
         return replace(own, commit=commit, segment=segment, by_line=by_line)
 
     def among(self, own: Mask, rows: Ints) -> Positions:
-        """Return these as the positions of the records of `own`, and that the others follow those before them.
+        """Return positions of all records: those of `own` have these, and each other one follows the record before it.
 
         rows: how many change rows each of all makes.
         """

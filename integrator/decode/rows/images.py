@@ -41,7 +41,7 @@ _LEARNED = 20_000
 
 Declared = Callable[[str, int], str]
 Retyped = Callable[[Table, int], Mapping[str, tuple[str, str, bool]]]
-IsNoColumn = Callable[[str, int], bool]
+IsMetadata = Callable[[str, int], bool]
 """Whether a name is no column though it is among them, by the variant of its record."""
 
 
@@ -55,7 +55,7 @@ def nothing_retyped(_table: Table, _variant: int) -> Mapping[str, tuple[str, str
     return {}
 
 
-def all_columns(_name: str, _variant: int) -> bool:
+def no_metadata(_name: str, _variant: int) -> bool:
     """Return that every name is a column's."""
     return False
 
@@ -64,20 +64,20 @@ def all_columns(_name: str, _variant: int) -> bool:
 class JsonImages:
     """The after and the before image of each record.
 
-    apart: whether a name is no column though it is among them. fold: names of columns may be in other case than the
-    table's. unavailable: values that stand for one that is not there. key_only: whether before images have nothing but
-    the key: all, none, or those that look so, for all beside the key is null, or a placeholder of `empty`.
-    variant: of each record, by what its values are read. declared: the datatype that the schema of a variant's records
-    has of a name; nothing where it has none. retyped: columns that have another type in the schema of a variant's
-    records: that, the table's, and whether it may be null. infers: whether a column that is added has the type of its
-    values in JSON, and not text. whole: whether a value that an image does not have is null. hidden: nodes of members
-    that are missing values.
+    is_metadata: whether a name is no column though it is among them. fold: names of columns may be in other case than
+    the table's. unavailable: values that stand for one that is not there. key_only: whether before images have nothing
+    but the key: all, none, or those that look so, for all beside the key is null, or a placeholder of `empty`. variant:
+    of each record, by what its values are read. declared: the datatype that the schema of a variant's records has of a
+    name; nothing where it has none. retyped: columns that have another type in the schema of a variant's records: that,
+    the table's, and whether it may be null. infers: whether a column that is added has the type of its values in JSON,
+    and not text. whole: whether a value that an image does not have is null. hidden: nodes of members that are missing
+    values.
     """
 
     after: Objects
     before: Objects
     coding: Coding
-    apart: IsNoColumn = all_columns
+    is_metadata: IsMetadata = no_metadata
     fold: bool = False
     unavailable: KnownValues = _NO_PLACEHOLDERS
     key_only: str = "FULL"
@@ -308,7 +308,7 @@ def _meaning(share: TableRun, name: str, images: JsonImages) -> str | None:
     same = [one.name for one in columns if is_meant(one, name) or (images.fold and one.name.lower() == name.lower())]
     if same:
         return same[0] if len(same) == 1 else None
-    return "" if images.apart(name, share.variant) or share.table.column(EVENT.name) is not None else None
+    return "" if images.is_metadata(name, share.variant) or share.table.column(EVENT.name) is not None else None
 
 
 def _firsts(part: Places, codes: Places) -> Ints:

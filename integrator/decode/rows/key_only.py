@@ -1,4 +1,4 @@
-"""PreviousEnd images that have nothing but the key, though the other columns are in them: null, or empty."""
+"""Before images that have the key alone, though the other columns are in them: null, or empty."""
 
 from __future__ import annotations
 

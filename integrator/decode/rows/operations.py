@@ -20,7 +20,7 @@ class Operations:
     actions: dict[str, str]
     ignored: dict[str, str] = field(default_factory=dict)
 
-    def sort(
+    def classify(
         self, words: DictionaryTexts, where: Where, name: str
     ) -> tuple[npt.NDArray[np.str_], Ints, dict[str, int]]:
         """Return what each record that changes a row does, the places of these, and the count of the others.

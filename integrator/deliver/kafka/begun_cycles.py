@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards, Step
 from integrator.deliver.kafka.cycle_records import committed
-from integrator.deliver.kafka.transaction import TransactionalProducer, older_state
-from integrator.errors import BegunOtherwise, EnvironmentFault
+from integrator.deliver.kafka.older_state import raise_if_newer
+from integrator.deliver.kafka.transaction import TransactionalProducer
+from integrator.errors import BegunOtherwise
 
 
 class BegunCycles:
@@ -62,7 +63,7 @@ class BegunCycles:
         if _is_same(last, record):
             return last
         if self._send.exactly_once:
-            _check_newest(last, record)
+            raise_if_newer(last, record)
         return self._claim(dataclasses.replace(record, widest=max(last.widest, record.widest)))
 
     def hold(self) -> None:
@@ -119,19 +120,6 @@ class BegunCycles:
         producer, self._producer = self._producer, None
         if producer is not None:
             producer.abandon()
-
-
-def _check_newest(last: CycleRecord, record: CycleRecord) -> None:
-    """Raise EnvironmentFault if what the brokers have as begun last is of a later state directory than the record."""
-    if last.generation > record.generation:
-        raise EnvironmentFault(
-            f"cycle {record.cycle}: the brokers have cycle {last.cycle} of a newer state directory of this channel: "
-            "that one was moved back, or a backup was imported into it, after this one was copied (shards.json: "
-            f"generation {last.generation} there, {record.generation} here). Use the newer one; or remove shards.json "
-            "from this one: then the rows after its last cycle are sent again"
-        )
-    if last.generation == record.generation and (last.step != record.step or last.journal != record.journal):
-        raise older_state(record, last)
 
 
 def _is_same(last: CycleRecord, record: CycleRecord) -> bool:

@@ -15,10 +15,10 @@ from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards, Step
 from integrator.deliver.kafka.cycle_records import TIMEOUT_S, committed, metadata_of
 from integrator.deliver.kafka.diagnosis import with_remedy
+from integrator.deliver.kafka.older_state import older_state, too_late
 from integrator.deliver.kafka.permanent import PERMANENT
 from integrator.deliver.kafka.producer import KafkaProducer
 from integrator.errors import DeliveryError, EnvironmentFault
-from integrator.names.numbers import counted
 
 _ABORT_S = 5.0
 _RECORD_S = 8.0
@@ -158,15 +158,6 @@ def _acquire(send: Send, name: str, shards: Shards) -> TransactionalProducer:
     return producer
 
 
-def too_late(record: CycleRecord, begun: CycleRecord | None) -> EnvironmentFault:
-    """Return the error for a cycle that another process begins otherwise, or has sent."""
-    other = "nothing" if begun is None else f"cycle {begun.cycle}, in {counted(begun.count, 'shard')}"
-    return EnvironmentFault(
-        f"cycle {record.cycle}, in {counted(record.count, 'shard')}: another process has begun {other} at the brokers "
-        "since: two processes integrate this channel, each with a state directory of its own; end one of them"
-    )
-
-
 def _is_done(record: CycleRecord | None, last: CycleRecord | None) -> bool:
     """Return whether a shard of the cycle was committed. Raises EnvironmentFault if that was with other messages."""
     if record is None or last is None or last.generation != record.generation or last.step < record.step:
@@ -174,16 +165,3 @@ def _is_done(record: CycleRecord | None, last: CycleRecord | None) -> bool:
     if last != record:
         raise older_state(record, last)
     return True
-
-
-def older_state(record: CycleRecord, last: CycleRecord) -> EnvironmentFault:
-    """Return the error for a cycle that is not the one which the brokers have under its number, or is before that."""
-    what = f"cycle {last.cycle} is committed at the brokers"
-    if last.cycle == record.cycle:
-        what = f"messages of cycle {last.cycle} with other change files are committed at the brokers"
-    elif last.step < record.step:
-        what = f"more of cycle {last.cycle} is committed at the brokers than this state knows"
-    return EnvironmentFault(
-        f"cycle {record.cycle}: {what}: the state directory is older than they are; use the newest one, or remove "
-        "shards.json from this one: then the rows after its last cycle are sent again"
-    )

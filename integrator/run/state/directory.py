@@ -48,7 +48,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.sender_lock import SENDERS, begin_turn, wait_for_senders
 from integrator.durable import Damaged
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command, shown
-from integrator.run.state import begun_sub_cycle, mounts
+from integrator.run.state import begun_sub_cycle, mounts, shards
 from integrator.run.state.marks import CycleMark, CycleMarks
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.sync import Cycle
@@ -126,6 +126,10 @@ class State:
         except EnvironmentFault:
             self.unlock()
             raise
+
+    def producer_name(self, channel: str) -> str:
+        """Return what transactional ids of the channel begin with, made when it is asked for first."""
+        return shards.known(self.path, channel).name
 
     def identity(self) -> str:
         """Return a random text that the state has for ever, made when it is asked for first: see `transform.row_uuid`.

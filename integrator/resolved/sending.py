@@ -12,27 +12,42 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Protocol
 
 import structlog
 
 from integrator.channel.resolved import Resolved as Asked
 from integrator.contracts.outgoing import RECORD_OVERHEAD
-from integrator.contracts.resolved import Point, Resolved
-from integrator.deliver.kafka.resolved_topic import ResolvedTopic
 from integrator.errors import DeliveryError, EnvironmentFault, IntegratorError, as_integrator_error
 from integrator.plan import Plan
 from integrator.plan.kafka import is_idempotent
-from integrator.run.state import shards
-from integrator.run.state.directory import State
+from integrator.resolved.messages import Point, Resolved
+from integrator.resolved.topic import ResolvedTopic
 from integrator.sources.contract import Feed
 
 _POLL_S, _LAST_TRIES = 0.1, 3
 
 
+def resolving(state: Identified, plan: Callable[[], Plan], feed: Callable[[], Feed]) -> Resolving | None:
+    """Return what sends a channel's resolved messages; None where it has none."""
+    asked = plan().resolved
+    return None if asked is None else Resolving(asked, state, plan, feed)
+
+
+class Identified(Protocol):
+    """The state of a channel, as far as its messages have it."""
+
+    def identity(self) -> str:
+        """Return the identity of the state, which a copy has, too."""
+
+    def producer_name(self, channel: str) -> str:
+        """Return what transactional ids of the channel begin with."""
+
+
 class Resolving:
     """Sends the resolved messages of a channel. failure: why none is sent any more, where somebody must act."""
 
-    def __init__(self, asked: Asked, state: State, plan: Callable[[], Plan], feed: Callable[[], Feed]) -> None:
+    def __init__(self, asked: Asked, state: Identified, plan: Callable[[], Plan], feed: Callable[[], Feed]) -> None:
         """Take what the channel asks for. plan, feed: return those of now."""
         self._asked, self._state, self._plan, self._feed = asked, state, plan, feed
         self._topic: ResolvedTopic | None = None
@@ -105,7 +120,7 @@ class Resolving:
         if self._topic is None:
             send, own = plan.recipe.send, None
             if is_idempotent(send.producer):
-                own = f"{shards.known(self._state.path, plan.channel).name}-resolved"
+                own = f"{self._state.producer_name(plan.channel)}-resolved"
             made = self._topic = ResolvedTopic(send, self._asked.topic, plan.channel, own)
             nothing = Resolved(plan.channel, self._state.identity())
             there = nothing if made.last is None else _read(made.last, self._asked.topic)

@@ -17,8 +17,9 @@ from types import MappingProxyType
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from typing_extensions import Self
 
-from integrator.contracts.resolved import Point, Resolved, TablePoint, order_of
+from integrator.contracts.log_positions import order_of
 from integrator.librdkafka.aws_iam import client_settings
+from integrator.resolved.messages import Point, Resolved, TablePoint
 
 __all__ = ["Point", "Reader", "Resolved", "TablePoint", "is_at", "reader"]
 
