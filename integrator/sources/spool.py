@@ -230,14 +230,17 @@ class Spool:
             return self._writers.setdefault(sender, Writer(self, sender))
 
     def sealed(self, path: Path, sender: str, first: int, lines: int) -> None:
-        """Name a segment that is whole, and durable, so that cycles find it."""
+        """Name a segment that is whole, and durable, so that cycles find it. Raises OSError; it may be named then."""
         with self._lock:
             name = f"{self._next:012d}.{sender}.{first}.{self.framing.suffix}"
-            self._next += 1
-            self._received[sender] = max(self.received(sender), first - 1 + lines)
-            durable.rename(path, self.path / name)
-            self._waiting[name] = self._slice(self.path / name)
-            self._more.set()
+            try:
+                durable.rename(path, self.path / name)
+            finally:
+                if not path.exists():
+                    self._next += 1
+                    self._received[sender] = max(self.received(sender), first - 1 + lines)
+                    self._waiting[name] = self._slice(self.path / name)
+                    self._more.set()
 
     def synced(self, names: list[str]) -> None:
         """Take note of segments that are in a synced cycle: they wait no longer."""
@@ -361,12 +364,18 @@ class Writer:
                 self._file = None
 
     def seal(self) -> None:
-        """Hand the segment over to the cycles."""
+        """Hand the segment over to the cycles. Raises OSError; then that is to be done before anything else."""
         with self._lock:
             self._sync()
             if self._file is None:
                 return
             path = Path(self._file.name)
-            self._file.close()
-            self._file = None
-            self._spool.sealed(path, self._sender, self._first, self._lines)
+            try:
+                if self._lines:
+                    self._spool.sealed(path, self._sender, self._first, self._lines)
+                else:
+                    path.unlink()
+            finally:
+                if not path.exists():
+                    self._file.close()
+                    self._file = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from integrator.sources.capture.asked import Asked, ask
 from integrator.sources.capture.frames import CHANGES, FRAMES
 from integrator.sources.capture.marks import Mark
 from integrator.sources.spool import SPOOL, Spool, number_of, sealed_in
-from tests.model.database import Database
+from tests.model.database import CURRENT, Database
 from tests.model.schedule import NO_LOG, Choices, World
 
 
@@ -48,16 +49,29 @@ class Running:
             captures_changes=True,
         )
         self.marks = SimpleNamespace(add=server.marks.append)
-        spool = self.spool = Spool(directory / SPOOL, framing=FRAMES)
+        try:
+            spool = self.spool = Spool(directory / SPOOL, framing=FRAMES)
+        except OSError:
+            self.away = True
+            return
+        try:
+            self._once(server, location, spool, until_now=until_now)
+            while (self.away or self.failure) and not (until_now or self.ending):
+                CURRENT[-1].world.sleep(0.5)
+                self._once(server, location, spool, until_now=False)
+        finally:
+            self.spool = None
+            with contextlib.suppress(OSError):
+                spool.close()
+
+    def _once(self, server: Database, location: Any, spool: Spool, *, until_now: bool) -> None:
+        self.away, self.failure = False, None
         try:
             server.capture(self, location, spool, until_now=until_now)
-        except SourceAway:
+        except (SourceAway, OSError):
             self.away = True
         except IntegratorError as failure:
             self.failure = failure
-        finally:
-            self.spool = None
-            spool.close()
 
     def sync(self, choices: Choices, taken: dict[str, bytes]) -> bool:
         """Have segments be in synced cycles, and some of these be removed, whose content is taken before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import shutil
 import tempfile
 import types
@@ -167,10 +168,16 @@ def _stepped(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(first, *more)
         world.step(f"{function.__name__} {first.name if isinstance(first, Path) else 'files'}")
         world.is_at_once = True
+        fails = _WORLDS[-1].disk_fails()
         try:
-            return function(first, *more)
+            if fails == "before":
+                raise OSError(errno.ENOSPC, "the disk is full")
+            done = function(first, *more)
+            if fails:
+                raise OSError(errno.EIO, "a directory is not durable")
         finally:
             world.is_at_once = False
+        return done
 
     return stepping
 
@@ -352,6 +359,10 @@ class _Schedule:
         getattr(self, f"_{name}")()
         return True
 
+    def disk_fails(self) -> str:
+        """Return that it does not."""
+        return ""
+
     def _kills(self) -> None:
         living = [one for one in self._scene.processes if one.actor.lives]
         refreshing = [one for one in self._refreshing if one.lives]
@@ -483,7 +494,14 @@ class _CaptureSchedule:
         self._database = scenario.server(choices, quiet=scenario.quiet, keys=keys)
         self._left = {
             name: choices.below(most + 1)
-            for name, most in (("kills", 3), ("restarts", 2), ("tables", 2), ("rewrites", 2), ("truncates", 1))
+            for name, most in (
+                ("kills", 3),
+                ("restarts", 2),
+                ("tables", 2),
+                ("rewrites", 2),
+                ("truncates", 1),
+                ("disks", 2),
+            )
         }
         self._left["refreshes"] = choices.below(3) if scenario.by_range else 0
         self._kill_chance = choices.one((30, 100))
@@ -511,6 +529,15 @@ class _CaptureSchedule:
             shutil.rmtree(root, ignore_errors=True)
             _WORLDS.pop()
             CURRENT.pop()
+
+    def disk_fails(self) -> str:
+        """Return whether the disk is full before a file is made durable, or fails after that, if it does."""
+        if not (self._left["disks"] and self._choices.chance(15)):
+            return ""
+        self._left["disks"] -= 1
+        fails = self._choices.one(("before", "after"))
+        self.world.note(f"the disk fails {fails} this")
+        return fails
 
     def _start(self, root: Path, *, until_now: bool) -> capture.Running:
         process, number = capture.Running(), len(self._processes) + 1
@@ -544,6 +571,7 @@ class _CaptureSchedule:
         world.kill(world.living())
 
     def _to_the_end(self, root: Path) -> bool:
+        self._left["disks"] = 0
         for _ in range(4):
             last, steps = self._start(root, until_now=True), 0
             while self.world.living() and steps < MOST_STEPS:

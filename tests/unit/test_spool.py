@@ -1,9 +1,11 @@
 """The spool after parts of the state directory are gone: no received line is passed over."""
 
+import errno
 import os
 
 import pytest
 
+from integrator import durable
 from integrator.errors import EnvironmentFault
 from integrator.sources.files.listing import Listing
 from integrator.sources.journal.journal import Journal
@@ -96,3 +98,38 @@ def test_a_file_that_is_no_segment_is_reported(name, spool):
     with pytest.raises(EnvironmentFault, match=r"is no segment of the spool .*; move it elsewhere") as raised:
         Spool(spool)
     str(raised.value).encode("utf-8")
+
+
+@pytest.mark.parametrize("fails", ["before it has its name", "after it"])
+def test_i9_a_segment_that_a_full_disk_kept_from_its_name_is_before_those_that_follow(fails, tmp_path, monkeypatch):
+    """Left open, the next start would name it: after segments of later lines, which have some of its lines too."""
+    spool, renamed = Spool(tmp_path), durable.rename
+
+    def fail(path, to):
+        if fails.startswith("after"):
+            renamed(path, to)
+        raise OSError(errno.ENOSPC, "no space left")
+
+    writer = spool.writer("a")
+    writer.write(b"1\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(durable, "rename", fail)
+        with pytest.raises(OSError, match="no space left"):
+            writer.seal()
+    assert spool.received("a") == (1 if fails.startswith("after") else 0)
+    writer.seal()
+    writer.write(b"2\n")
+    writer.seal()
+    assert [one.read_bytes() for one in sorted(tmp_path.glob(PATTERN))] == [b"1\n", b"2\n"]
+    assert [number_of(one.path) for one in spool.waiting()] == [1, 2]
+    assert not list(tmp_path.glob("*.open"))
+
+
+def test_a_segment_that_was_never_written_is_no_segment(tmp_path, monkeypatch):
+    spool = Spool(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(durable, "sync_directory", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "broken")))
+        with pytest.raises(OSError, match="broken"):
+            spool.writer("a").write(b"1\n")
+    spool.writer("a").seal()
+    assert not list(tmp_path.iterdir())

@@ -50,10 +50,12 @@ class SpoolingStream:
 
     def __init__(self, capture: Capture, server: NamedServer, into: SpoolTarget, *, until_now: bool) -> None:
         """Begin where the spool ends. until_now: it ends when all is there that was committed at its start."""
+        writer = into.spool.writer(into.sender)
+        writer.seal()  # what a full disk kept from being handed over: changes after it are not to come before it
         durable = standing_in(into.spool.path) or Standing()
         self._capture, self._spool, self._in_snapshot = capture, into.spool, durable.in_snapshot
         signals = Signals(into.signals, into.spool.path.parent, capture.log)
-        self._intake = Intake(into.spool.writer(into.sender), durable, server.shown, self._shown, signals)
+        self._intake = Intake(writer, durable, server.shown, self._shown, signals)
         self._log, self._spool_bytes, self._until_now = capture.log, into.bytes, until_now
         self._as_written, self._unread = into.position, Unread()
         self._rows: FirstRows | None = None
