@@ -260,11 +260,13 @@ class Defect(IntegratorError):
 
 OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
 """Numbers of errors that a disk has, which its operator mends."""
+_OF_RIGHTS = frozenset({errno.EACCES, errno.EPERM})
 
 
 def as_integrator_error(error: BaseException, where: str) -> IntegratorError:
-    """Return an error of the integrator's for any: of a disk, an EnvironmentFault; of what nobody expected, a Defect.
+    """Return an error of the integrator's for any: EnvironmentFault of a disk, or of a file that our user may not use.
 
+    What nobody expected is a Defect.
     where: what was done, for a defect.
     """
     if isinstance(error, IntegratorError):
@@ -274,6 +276,11 @@ def as_integrator_error(error: BaseException, where: str) -> IntegratorError:
         return EnvironmentFault(
             f"{place}{error.strerror}: the disk of the state, the spool, or Spark's directory: make room, or mend "
             "it, and start again"
+        )
+    if isinstance(error, OSError) and error.errno in _OF_RIGHTS and error.filename:
+        return EnvironmentFault(
+            f"{error.filename}: {error.strerror}: the user who runs this may not use it: give the right to that, or "
+            "name another place (`state` of the channel, or an option of the command)"
         )
     return Defect.of(error, where)
 

@@ -79,6 +79,9 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     new = [topic for topic in absent if topic not in plan.dead_letter_topic]
     if new:
         problems += probe.creation_problems(properties, plan.create_topics, new)
+    problems += probe.too_many_replicas(
+        properties, {one: replicas for one, replicas in plan.dead_letter_topic.items() if one in absent}
+    )
     if problems:
         raise EnvironmentFault("\n  ".join(("the brokers would not take all messages:", *problems)))
     there = len(plan.topics) - len(absent)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from integrator.compare.results import Difference, TableResult
     from integrator.plan import Plan
 
-DIFFERENT = 4
+DIFFERENT, NOTHING_COMPARED = 4, 2
 """The exit code where tables and topics differ."""
 
 
@@ -85,6 +85,8 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
         _repair(comparison, yes=yes, console=Console(stderr=True) if as_object else output.console())
     if any(one.differs for one in results):
         raise typer.Exit(DIFFERENT)
+    if all(one.why for one in results):
+        raise typer.Exit(NOTHING_COMPARED)
 
 
 def _position(at: str) -> str:
@@ -184,7 +186,9 @@ def show(results: list[TableResult], console: Console) -> None:
     for one in results:
         for difference in one.differences:
             console.print(f"{one.table}: {_text(difference)}")
-    if all(one.is_equal for one in results):
+    if all(one.why for one in results):
+        console.print("nothing is proved: no table can be compared")
+    elif all(one.is_equal for one in results):
         console.print("equal")
 
 

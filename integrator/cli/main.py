@@ -10,6 +10,7 @@ import contextlib
 import os
 import platform
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -83,6 +84,8 @@ def integrate(
         os.environ[progress.DEBUG] = "1"
     progress.configure()
     if context.invoked_subcommand is not None:
+        if sum(word.partition("=")[0] == "--channel" for word in sys.argv[1:]) > 1:
+            raise typer.BadParameter(f"{context.invoked_subcommand} takes one --channel: run it for each")
         return
     if not channel:
         raise typer.BadParameter("--channel FILE is needed")
@@ -105,8 +108,11 @@ def _integrate(plans: list[Plan], *, once: bool) -> None:
     from integrator.run.seen import progress
     from integrator.run.state.directory import State
 
-    if len({plan.state for plan in plans}) < len(plans):
-        raise typer.BadParameter("two of the channels keep their progress in the same directory (channel, state)")
+    if same := [one for one, many in Counter(plan.state for plan in plans).items() if many > 1]:
+        raise typer.BadParameter(
+            f"{counted(len(plans), 'channel')}, of which some keep their progress in the same directory, "
+            f"{', '.join(same)}: give each another `channel`, or another `state`"
+        )
     progress.configure(*(plan.secrets for plan in plans))
     for plan in plans:  # before their address is found to be taken
         State(plan.state).check_free(plan.channel)

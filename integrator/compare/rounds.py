@@ -155,13 +155,14 @@ class Round:
                     _difference(found, key, one, None)
                 continue
             row = rows.get(key)
+            is_last = one.where is None or one.where[1] < before.get((sides.table.topic, one.where[0]), 0)
             if is_same(sides.table, row, one.row, found.result):
                 del candidates[key]
                 found.result.equal += row is not None
-                continue
-            is_last = one.where is None or one.where[1] < before.get((sides.table.topic, one.where[0]), 0)
-            if is_last:
+            elif is_last:
                 _difference(found, key, one, row)
+            if key not in candidates:  # the table's rows are counted as they were when each was settled
+                found.result.rows += (row is not None) - (one.kind != "extra")
 
 
 def _follow(candidates: dict[bytes, Candidate], seen: Seen) -> None:

@@ -14,7 +14,10 @@ CLEANUP = "cleanup.policy"
 COMPACTED = (
     "without a key, of rows that are alike compaction keeps one; give the table a key, or do not compact the topic"
 )
-_WHOLE_KEYS = "{action: Integrate, MessageKeySerializer: JSON_ROW}, or TableProperties DistributionKeyLimit: 0"
+_WHOLE_KEYS = (
+    "{action: Integrate, MessageKeySerializer: JSON_ROW}, or TableProperties DistributionKeyLimit: 0, and no "
+    "MessageKey for the table"
+)
 
 
 def partial_keys(tables: Sequence[TableRecipe]) -> dict[str, str]:

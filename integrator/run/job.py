@@ -357,7 +357,7 @@ class Job:
             if failed is not None:
                 ending = True
                 break
-            self.heart.beat("resting" if retries.resting.is_set() else "integrating")
+            self.heart.beat("resting" if retries.resting.is_set() else "integrating", self._feed.away())
             overdue.look(gate.seconds)
             steps.look(query)
             log.look()

@@ -138,6 +138,10 @@ class Feed:
     def failure(self) -> IntegratorError | None:
         """Return why nothing is received any more, where somebody must act; None while all is well."""
 
+    def away(self) -> str:
+        """Return why nothing is received now, where that passes by itself; empty while all is well."""
+        return ""
+
     def synced(self, last: int, *, ends_cycle: bool = True) -> None:
         """Take note of a synced cycle, which ends with the slice `last` (I1): what was read may be given up.
 

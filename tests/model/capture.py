@@ -35,6 +35,9 @@ class Running:
     away: bool = False
     spool: Any = None
 
+    def connected(self) -> None:
+        """Take note of nothing."""
+
     def run(self, server: Database, directory: Path, *, until_now: bool) -> None:
         """Capture as `Capture` does: once, or until the end is asked for."""
         location = SimpleNamespace(

@@ -124,6 +124,15 @@ def creation_problems(properties: dict[str, str], creation: Creation, topics: Se
     yield from dict.fromkeys(text for rule in used for text in _too_little(properties, theirs, rule))
 
 
+def too_many_replicas(properties: dict[str, str], topics: Mapping[str, int]) -> Iterator[str]:
+    """Yield which topics of dead letters cannot be created: there are fewer brokers than they are to have replicas."""
+    brokers = len(connected(properties)[1].brokers) if topics else 0
+    for topic, replicas in topics.items():
+        if replicas > brokers:
+            key = "deadletterqueue.topic.replication.factor of errors"
+            yield f"{topic}: {key} is {replicas}, and there {are(brokers)} {counted(brokers, 'broker')}; {_FEWER}"
+
+
 def compacted_anew(properties: dict[str, str]) -> bool:
     """Return whether topics that brokers create are compacted, as far as our user may see it."""
     return "compact" in broker_settings(*connected(properties)).get("log.cleanup.policy", "")

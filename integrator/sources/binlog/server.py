@@ -41,7 +41,8 @@ _NO_COLUMN = 1054
 _REFUSED = frozenset((1044, 1045, 1130))
 """Access denied, to a database or at all, and a host that may not connect."""
 _ACCESS = (
-    f"mend the user or the password: as {PASSWORD_VARIABLE} in the environment, or in the address, odd letters as %40"
+    f"mend the user or the password: as {PASSWORD_VARIABLE} in the environment, in the file that the address names, or "
+    "in the address, odd letters as %40"
 )
 
 

@@ -97,7 +97,7 @@ class Stream(SpoolingStream):
                 if self._until_now:
                     self._target = events.position_of(*settings.end_of_log(session), self._first_rows.record.files)
                 with self._server.session() as dumping:
-                    self._capture.failure = None
+                    self._capture.connected()
                     self._receive(self._dumped(dumping))
                 self.seal()
                 self._confirm()

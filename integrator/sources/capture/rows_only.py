@@ -49,7 +49,7 @@ class RowsOnly(SpoolingStream, Generic[Captures]):
             tables = self._find(record)
             self._continue_snapshot()
             self._first_rows.look_for(tables)
-            self._capture.failure = None
+            self._capture.connected()
             self.copy()
         finally:
             if self._rows is not None:

@@ -83,6 +83,10 @@ class CaptureFeed(Spooled):
         """Return why nothing is captured, where somebody must act."""
         return self.receiver.failure
 
+    def away(self) -> str:
+        """Return why nothing is captured now, where that passes."""
+        return self.receiver.away
+
 
 @dataclass(frozen=True, kw_only=True)
 class CapturedSource:

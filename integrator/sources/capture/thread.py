@@ -28,8 +28,8 @@ class Stream(Protocol):
 class Capture:
     """Captures in a thread of its own, until it is closed; it connects again for as long as that takes.
 
-    log: of the channel. failure: why nothing is captured, where somebody must act; a stream takes it back. marks: up to
-    where all is in segments.
+    log: of the channel. failure: why nothing is captured, where somebody must act. away: why nothing is captured now,
+    where that passes; empty while all is well. marks: up to where all is in segments.
     """
 
     def __init__(self, connect: Callable[[Capture, bool], Stream], channel: str, shown: str) -> None:
@@ -40,6 +40,11 @@ class Capture:
         self._thread: threading.Thread | None = None
         self.marks = Marks()
         self.failure: IntegratorError | None = None
+        self.away = ""
+
+    def connected(self) -> None:
+        """Take note that a stream receives: whatever kept it from that has passed."""
+        self.failure, self.away = None, ""
 
     def start(self) -> None:
         """Start to capture."""
@@ -67,11 +72,13 @@ class Capture:
                 finally:
                     received = stream.streamed
             except SourceAway as away:
-                self.log.warning("not captured, tries again", reason=str(away), seconds=pause)
+                self.away = str(away)
+                self.log.warning("not captured, tries again", reason=self.away, seconds=pause)
             except IntegratorError as fault:
                 self.log.error("not captured", reason=str(fault))  # noqa: TRY400 - no defect that a traceback would explain
                 self.failure = fault
             except OSError as error:
+                self.away = f"the spool cannot be written: {error}"
                 self.log.error("not captured: the spool cannot be written", reason=str(error))  # noqa: TRY400 - likewise
             except Exception as error:  # noqa: BLE001 - the thread must not end while the channel continues
                 self.failure = Defect.of(error, "capturing")

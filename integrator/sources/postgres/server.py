@@ -59,8 +59,8 @@ _REFUSED = re.compile(
 """What libpq says of a connection that waiting does not mend: it gives no SQLSTATE of one that was not made."""
 _NO_CONNECT = "User does not have CONNECT privilege"
 _ACCESS = (
-    "mend the user, the database or the password: as PGPASSWORD in the environment, in ~/.pgpass, or in the address "
-    "with odd letters as %40"
+    "mend the user, the database or the password: as PGPASSWORD in the environment, in ~/.pgpass, in the file that the "
+    "address names, or in the address with odd letters as %40"
 )
 
 

@@ -96,7 +96,7 @@ class Stream(SpoolingStream):
                     answers = self._answers = Answers(
                         replication, self._first_rows.record, self._spool.path, self._intake, self._server.shown
                     )
-                    self._capture.failure = None
+                    self._capture.connected()
                     self._receive(replication, answers)
                 except MissingFault as fault:  # from PostgreSQL 18 on it is passed over
                     raise EnvironmentFault(
