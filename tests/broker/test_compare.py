@@ -170,6 +170,7 @@ def test_it_is_equal_while_changes_continue(database, broker, channel, compare, 
             assert not found["differences"], found
             assert found["equal"] >= 950, found
             assert found["unsettled"] <= 10, found
+            assert abs(found["rows"] - found["equal"]) <= found["unsettled"], found
     finally:
         ending.set()
         traffic.join()

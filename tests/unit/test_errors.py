@@ -297,3 +297,10 @@ def test_a_disk_that_is_full_is_for_its_operator():
     assert isinstance(error, EnvironmentFault)
     assert str(error).startswith("/state/spool/1: No space left on device: the disk of the state")
     assert isinstance(as_integrator_error(OSError(errno.ENOENT, "no such file"), "x"), Defect)
+
+
+def test_a_file_that_our_user_may_not_use_is_no_defect():
+    error = as_integrator_error(PermissionError(errno.EACCES, "Permission denied", "/var/lib/state"), "x")
+    assert isinstance(error, EnvironmentFault)
+    assert str(error).startswith("/var/lib/state: Permission denied: the user who runs this may not use it")
+    assert isinstance(as_integrator_error(PermissionError(errno.EACCES, "Permission denied"), "x"), Defect)

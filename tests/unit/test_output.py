@@ -60,6 +60,13 @@ def run(monkeypatch, *words):
     return main.main()
 
 
+@pytest.mark.parametrize("command", ["check", "plan", "compare"])
+def test_a_command_that_takes_one_channel_refuses_two(command, monkeypatch, capsys):
+    """Else it would be of the last one alone."""
+    assert run(monkeypatch, command, "--channel", "a.yaml", "--channel=b.yaml") == 2
+    assert f"{command} takes one --channel: run it for each" in capsys.readouterr().err
+
+
 WHOLE = {
     # what is printed whole, in one line
     "check": lambda channel: [f"{channel}: 1 table, no problems"],

@@ -80,3 +80,12 @@ def test_a_test_topic_that_is_not_there_is_said(monkeypatch):
     monkeypatch.setattr(probe, "connected", lambda _: (None, SimpleNamespace(topics={"other": None})))
     with pytest.raises(EnvironmentFault, match="the test topic t is not there; create it, or name one that is there"):
         probe.through_topic({}, "t")
+
+
+def test_dead_letters_have_no_more_replicas_than_there_are_brokers(monkeypatch):
+    """A start would create their topic, and fail."""
+    monkeypatch.setattr(probe, "connected", lambda _: (None, SimpleNamespace(brokers={1: None})))
+    assert list(probe.too_many_replicas({}, {"shop.dead": 3})) == [
+        "shop.dead: deadletterqueue.topic.replication.factor of errors is 3, and there is 1 broker; lower it, or add brokers"
+    ]
+    assert not list(probe.too_many_replicas({}, {"shop.dead": 1}))
