@@ -29,7 +29,7 @@ from integrator.contracts.shards import Shards
 from integrator.deliver.kafka.delivery import Delivery
 from integrator.deliver.kafka.sender_lock import Senders
 from integrator.deliver.kafka.transaction import Transaction
-from integrator.errors import DeliveryError, EnvironmentFault, IntegratorError, to_wire_error
+from integrator.errors import DeliveryError, EnvironmentFault, IntegratorError, as_integrator_error, to_wire_error
 from integrator.refresh.job import Options, _Refresh
 from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice as SliceOfRefresh
@@ -204,6 +204,9 @@ class Process:
         except IntegratorError as error:
             self.ended = error
             self._world.note(f"{self.name} ends: {type(error).__name__}: {error}"[:200])
+        except OSError as error:
+            self.ended = as_integrator_error(error, self.name)
+            self._world.note(f"{self.name} ends: {error}")
         except _ConcurrentError:
             self._world.note(f"{self.name} ends: another process writes the checkpoint")
         finally:

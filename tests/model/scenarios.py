@@ -61,6 +61,7 @@ class Scenario:
     refreshes: int = 0
     partitions: int = 0
     resolves: bool = False
+    disks: int = 0
 
     def run(self, choices: Choices) -> Outcome:
         """Run one schedule."""
@@ -122,6 +123,8 @@ SCENARIOS: dict[str, Scenario | CaptureScenario] = {
     "resolved at least once on a cluster": Scenario(resolves=True, exactly_once=False, unanswered=1, lost=300),
     "at least once": Scenario(exactly_once=False, locked=True, lost=0, unanswered=1, starts=3),
     "at least once on a cluster": Scenario(exactly_once=False, unanswered=1, lost=300),
+    "full disks": Scenario(disks=3, copies=1, backs=1, imports=1, counts=True),
+    "full disks at least once": Scenario(exactly_once=False, locked=True, lost=0, disks=3, starts=3),
     "capture": CaptureScenario(postgres.Postgres, quiet=False),
     "capture of a quiet log": CaptureScenario(postgres.Postgres, quiet=True),
     "ranges": CaptureScenario(postgres.Postgres, quiet=False, by_range=True),
@@ -277,6 +280,7 @@ class _Schedule:
             name: choices.below(getattr(scenario, name) + 1)
             for name in ("kills", "starts", "copies", "backs", "imports", "refreshes")
         }
+        self._disks = choices.below(scenario.disks + 1)
         self._faults = Faults(choices.below(scenario.late + 1), choices.below(scenario.unanswered + 1))
         self._broker = Broker(verifies=choices.below(2) == 0)
         self.kafka = Kafka(self.world, self._broker, self._faults)
@@ -360,8 +364,14 @@ class _Schedule:
         return True
 
     def disk_fails(self) -> str:
-        """Return that it does not."""
-        return ""
+        """Return whether the disk is full before a file is made durable, or fails after that, if it does."""
+        if not (self._disks and self._choices.chance(15)):
+            return ""
+        self._disks -= 1
+        self._happened.add("disks")
+        fails = self._choices.one(("before", "after"))
+        self.world.note(f"the disk fails {fails} this")
+        return fails
 
     def _kills(self) -> None:
         living = [one for one in self._scene.processes if one.actor.lives]
@@ -389,7 +399,7 @@ class _Schedule:
         self.world.note(f"{label} is run")
 
         def run() -> None:
-            with contextlib.suppress(IntegratorError):
+            with contextlib.suppress(IntegratorError, OSError):
                 do()
 
         actor = self.world.spawn(label, types.SimpleNamespace(cycle=-1), Worker(), run)
@@ -446,7 +456,7 @@ class _Schedule:
 
     def _finish(self) -> bool:
         """Have the channel come to its end, as a user would; return whether one directory does."""
-        self._scene.lost = self._faults.late = self._faults.unanswered = 0
+        self._scene.lost = self._faults.late = self._faults.unanswered = self._disks = 0
         self._scene.visible = self._scene.slices
         directory, recipe = self._directories[0], self._recipes[0]
         if Ledger(directory.path).unfinished() is not None:  # the log says so: until it is finished, the channel waits
