@@ -125,7 +125,7 @@ def test_an_older_state_directory_with_other_files_is_refused(path, broker, tmp_
     shutil.rmtree(state)
     (tmp_path / "old").rename(state)
     write(tmp_path, 2)
-    with pytest.raises(EnvironmentFault, match="messages of cycle 1 with other change files are committed"):
+    with pytest.raises(EnvironmentFault, match="the brokers have cycle 1 with other change files"):
         integrate_once(path)
     (state / "pure" / "shards.json").unlink()  # the remedy that the error names
     integrate_once(path)
