@@ -272,8 +272,8 @@ def killed_round(database, seed, patch):
     few(patch, size=draw.choice((20_000, 40_000, 150_000)))
     patch.setattr(shared, "SEGMENT_BYTES", draw.choice((20_000, 200_000)))
     for owner, name, chance in (
-        (Writer, "write", 0.01),
-        (Writer, "seal", 0.01),
+        (Writer, "write", 0.05),
+        (Writer, "seal", 0.05),
         (first_rows.FirstRows, "note_read", 0.05),
         (first_rows.FirstRows, "write", 0.05),
     ):
