@@ -266,8 +266,7 @@ _OF_RIGHTS = frozenset({errno.EACCES, errno.EPERM})
 def as_integrator_error(error: BaseException, where: str) -> IntegratorError:
     """Return an error of the integrator's for any: EnvironmentFault of a disk, or of a file that our user may not use.
 
-    What nobody expected is a Defect.
-    where: what was done, for a defect.
+    What nobody expected is a Defect. where: what was done, for that.
     """
     if isinstance(error, IntegratorError):
         return error

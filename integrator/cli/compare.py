@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from integrator.plan import Plan
 
 DIFFERENT, NOTHING_COMPARED = 4, 2
-"""The exit code where tables and topics differ."""
+"""Exit codes: tables and topics differ; no table could be compared."""
 
 
 def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -55,7 +55,10 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
-    """Compare tables of a captured database with their topics, while changes continue; exit code 4: they differ."""
+    """Compare tables of a captured database with their topics, while changes continue.
+
+    Exit code 4: they differ; 2: none can be compared.
+    """
     from integrator.compare.job import Comparison, Options
 
     if yes and not repair:

@@ -236,7 +236,7 @@ class Spool:
             try:
                 durable.rename(path, self.path / name)
             finally:
-                if not path.exists():
+                if (self.path / name).exists():
                     self._next += 1
                     self._received[sender] = max(self.received(sender), first - 1 + lines)
                     self._waiting[name] = self._slice(self.path / name)

@@ -418,7 +418,7 @@ def made_anew(database):
 
 
 def test_a_refresh_of_a_table_that_is_made_anew_is_of_all_its_rows(database):
-    """It was asked for before the log says that the table is another one."""
+    """It was asked for before the log was read up to the statement."""
     filled(database, rows=30)
     catch_up(database)
     table = f"{'public' if isinstance(database, AtPostgres) else database.name}.t"

@@ -18,7 +18,7 @@ FEW_KEYS, MANY_KEYS = 3, 6
 """How many rows a table has at most: with many, keys change, too."""
 SCHEMA = "public"
 Row = tuple[int, str]
-"""A key and a value. A value says which change of the database it is from."""
+"""A key and a value, which has the number of the change that made it."""
 CURRENT: list[Any] = []
 """The schedule that runs, which has a `world`."""
 
@@ -157,7 +157,7 @@ class Database(ABC):
             return Change(table.relation, INSERT, (key, value))
         if self.choices.below(3) == 1:
             del table.rows[key]
-            return Change(table.relation, DELETE, (key, value))  # the value says which change it is
+            return Change(table.relation, DELETE, (key, value))  # with the number of this change
         before, table.rows[key] = table.rows[key], value
         return Change(table.relation, UPDATE, (key, value), (key, before))
 

@@ -42,8 +42,8 @@ class Records:
     action: I, U, D, T, k or b (the before image of the update after it); any other letter makes no row.
     where: where each record is. schema, table: texts, in a dictionary or not. old: which records have a before
     image. cap_tstamp: the commit times, null where a record has none; None where `Positions.begins` has them, and only
-    there. fill: which images take values
-    of the other one. images: how many rows a record can make: 1 where each image is a record of its own.
+    there. fill: which images take values of the other one.
+    images: how many rows a record can make: 1 where each image is a record of its own.
     ignored: what else there was in the batch, counted by what it is. database: as schema; None where records do not
     name it. by_topic: whose names are those of their topics, which need not be those that the source gives.
     """

@@ -183,7 +183,7 @@ class Stream(SpoolingStream):
         )
 
     def _learn(self, session: Session, position: int) -> bool:
-        """Have the record have the GTIDs of what is before a position; return whether it is to be written for that.
+        """Note in the record the GTIDs of all that is before a position; return whether there were any to note.
 
         They are durable as soon as the position is: at the next start, another server may be there.
         """

@@ -108,7 +108,7 @@ class FirstRows:
     def begin_with(self, tables: Sequence[Captured], learn: Callable[[int], object] = lambda _: None) -> int:
         """Return the first position, at which the rows of all tables are due. Raises SourceAway, EnvironmentFault.
 
-        learn: is called with it before it is recorded.
+        learn: called with the position, before the record has it.
         """
         record = self.record
         record.write(self._spool)
@@ -141,9 +141,11 @@ class FirstRows:
         self.note_rewritten(self.record.behind)  # at each start, until they are read again
         waiting = self._take_asked(tables)
         new = due(tables, self.record)
-        if not new or self._point is not None:
-            later = {one.name for one in new if not self.is_due(one.relation.oid)} if self._point else set[str]()
-            self._left = (self._left & {one.name for one in new}) | later
+        if self._point is not None:  # what is not due there is read at a later position
+            self._left = {one.name for one in new if one.name in self._left or not self.is_due(one.relation.oid)}
+            return True
+        if not new:
+            self._left = set()
             return True
         if not self._are_wanted:
             unread = [one for one in new if one.name not in {*self.record.asked, *self.record.reading}]
