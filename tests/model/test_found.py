@@ -16,7 +16,7 @@ from integrator.errors import BegunOtherwise, DeliveryError, EnvironmentFault
 from integrator.resolved import topic as resolved_topic
 from integrator.resolved.topic import ResolvedTopic
 from integrator.run.state import shards
-from integrator.sources.capture import first_rows, marks, stream
+from integrator.sources.capture import marks, stream
 from tests.model import process
 from tests.model.explore import explore
 from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
@@ -249,13 +249,13 @@ def test_i12_a_process_that_another_one_took_over_from_says_nothing_more(kafka, 
 
 def test_i9_durable_rows_that_are_not_recorded_are_found(monkeypatch):
     """Of a table that is read by range: a kill among the changes that follow would have it read again."""
-    noted = first_rows.note_durable
+    noted = stream.note_durable
 
     def forgotten(spool, reading):
         noted(spool, reading)
         return False
 
-    monkeypatch.setattr(first_rows, "note_durable", forgotten)
+    monkeypatch.setattr(stream, "note_durable", forgotten)
     assert any("is not read again" in reason for reason in _broken_by("ranges of a quiet binlog", 400))
 
 

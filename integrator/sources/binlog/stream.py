@@ -22,7 +22,6 @@ from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.snapshot import ReadPoints, SnapshotPoints
 from integrator.sources.binlog.tables import Tables
-from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.rows_only import RowsOnly
@@ -107,8 +106,7 @@ class Stream(SpoolingStream):
 
     def _begin(self, session: Session) -> None:
         """Find where to begin, and read the rows that tables have as of there, where they were not read."""
-        self._continue_snapshot()
-        record = records.read(self._spool.path)
+        record = self._recorded()
         waits = settings.with_names(session)
         if waits:
             self._log.warning(

@@ -16,7 +16,7 @@ from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.pace import Pace
 from integrator.sources.capture.points import Captured, NotYet, Point, Points
 from integrator.sources.capture.progress import FILE, Progress
-from integrator.sources.capture.ranges import Part, Reading, last_row, note_durable
+from integrator.sources.capture.ranges import Part, Reading, last_row
 from integrator.sources.capture.record import Record
 
 _MICROS_TO_2000 = 946_684_800_000_000
@@ -70,8 +70,6 @@ class FirstRows:
         self._by_range = location.snapshot != "only"  # else no changes follow, and all rows are those of one position
         self._warned = set[tuple[str, str]]()
         (spool / FILE).unlink(missing_ok=True)  # of a process that was killed
-        if note_durable(spool, record.reading):
-            record.write(spool)  # changes that follow hide the rows of the last segment
         begun = {name: one.oid for name, one in record.reading.items() if one.last is not None}
         record.read |= begun  # changes follow the rows that are durable
         self._point: Point | None = None

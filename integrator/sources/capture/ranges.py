@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from integrator.decode.encodings.pgoutput import Relation, relation_of, split
 from integrator.engine.pgoutput import BEGIN, COPY, RELATION, START
-from integrator.sources.capture.frames import CHANGES, begun_in
+from integrator.sources.capture.frames import begun_in
 from integrator.sources.spool import sealed_in
 
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
@@ -78,30 +78,24 @@ def note_durable(spool: Path, readings: Mapping[str, Reading]) -> bool:
 
     The segment is durable before what the record says of it. Rows of an earlier reading of the table do not count.
     """
+    segments = sealed_in(spool) if readings else []
+    if not segments:
+        return False
     known = {name: one.last for name, one in readings.items()}
-    for segment in reversed(sealed_in(spool) if readings else []):
-        if _note_rows(segment, readings):
-            break
-    return known != {name: one.last for name, one in readings.items()}
-
-
-def _note_rows(segment: Path, readings: Mapping[str, Reading]) -> bool:
-    """Note the last rows in a segment; return False for one that only ends the rows before it."""
-    found, relations, open_, has_rows = dict[str, bytes](), dict[bytes, Relation](), b"", False
+    relations, begun, found = dict[bytes, Relation](), b"", dict[str, bytes]()
     by_oid = {one.oid.to_bytes(4, "big"): name for name, one in readings.items()}
-    for message in split(segment.read_bytes()):
+    for message in split(segments[-1].read_bytes()):
         kind, number = message[0], message[1:5]
-        has_rows |= kind == COPY or kind in CHANGES
         if kind == START:
-            open_ = begun_in(message)
+            begun = begun_in(message)
         elif kind == BEGIN:
-            open_ = message
+            begun = message
         elif kind == RELATION:
             relations[number] = relation_of(message)
         elif kind == COPY and (name := by_oid.get(number)):
-            lsn, _, transaction = struct.unpack_from(">QqI", open_, 1)
+            lsn, _, transaction = struct.unpack_from(">QqI", begun, 1)
             if [lsn, transaction] >= readings[name].begun:
                 found[name] = number + last_row(message[5:])
     for name, row in found.items():
         readings[name].last = readings[name].values(relations[row[:4]], row[4:])
-    return has_rows
+    return known != {name: one.last for name, one in readings.items()}

@@ -7,7 +7,6 @@ from typing import Generic, Protocol, TypeVar
 
 from integrator.channel.databases import DatabaseLocation
 from integrator.errors import EnvironmentFault
-from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import position_after
 from integrator.sources.capture.points import Captured, Points
@@ -40,14 +39,13 @@ class RowsOnly(SpoolingStream, Generic[Captures]):
 
     def capture(self) -> None:
         """Read the rows of tables that were not read yet. Raises IntegratorError, OSError."""
-        record = records.read(self._spool.path)
+        record = self._recorded()
         if record is not None and not record.creating:
             raise EnvironmentFault(
                 f"the channel has captured changes, and `snapshot: only` would leave out all that follow; {ANEW}"
             )
         try:
             tables = self._find(record)
-            self._continue_snapshot()
             self._first_rows.look_for(tables)
             self._capture.connected()
             self.copy()

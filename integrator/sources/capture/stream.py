@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from integrator.errors import SourceAway
+from integrator.sources.capture import record as records
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import Standing, standing_in
 from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.marks import Mark, Unread, through
 from integrator.sources.capture.points import Captured
+from integrator.sources.capture.ranges import note_durable
+from integrator.sources.capture.record import Record
 from integrator.sources.capture.signals import Signals
 from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
@@ -65,12 +68,20 @@ class SpoolingStream:
         """Return a position as the database writes it."""
         return self._as_written(position)
 
-    def _continue_snapshot(self) -> None:
-        """End the rows of a table that were interrupted: it is read again, at another position."""
+    def _recorded(self) -> Record | None:
+        """Return what is kept of this capture, with the rows that are durable; None before the first start.
+
+        Rows of a table that were interrupted are ended: the table is read on at another position. They are noted before
+        that, for only the last segment is sure to be there: those before it are removed once they are synced.
+        """
+        record = records.read(self._spool.path)
+        if record is not None and note_durable(self._spool.path, record.reading):
+            record.write(self._spool.path)
         if self._in_snapshot:
             self._intake.end_rows(self._intake.end)
             self.seal()
             self._in_snapshot = False
+        return record
 
     @property
     def _first_rows(self) -> FirstRows:

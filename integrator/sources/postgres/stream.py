@@ -14,7 +14,6 @@ from integrator.channel.databases import PostgresLocation
 from integrator.decode.encodings.pgoutput import Relation, message_at, relation_of
 from integrator.engine.pgoutput import BEGIN, HEADER_BYTES, RELATION
 from integrator.errors import EnvironmentFault
-from integrator.sources.capture import record as records
 from integrator.sources.capture.definitions import is_wanted
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.frames import standing_in
@@ -129,8 +128,7 @@ class Stream(SpoolingStream):
     def _begin(self) -> None:
         """Make publication and slot where they are not there, and read the rows of tables as of that time."""
         session, names = self._asked, self._names
-        self._continue_snapshot()
-        found = records.read(self._spool.path)
+        found = self._recorded()
         record = found if found is not None and found.slot else None  # else rows alone were read, and no slot is ours
         slot = slot_of(session, names.slot)
         if record is not None and record.creating and slot is not None:
