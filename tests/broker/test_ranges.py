@@ -28,7 +28,7 @@ from integrator.sources.postgres import snapshot as of_postgres
 from integrator.sources.postgres import stream as streams
 from integrator.sources.postgres.server import Server
 from integrator.sources.postgres.slot import Names
-from integrator.sources.spool import SPOOL, Spool, Writer
+from integrator.sources.spool import SPOOL, Spool, Writer, sealed_in
 from tests.parts import mariadb, mysql, postgres
 from tests.parts.spooled import Crash, fragile, lines_in, rebuilt
 
@@ -112,16 +112,23 @@ def database(server, name, tmp_path):
     made.close()
 
 
-def catch_up(database, **more):
+def until_it_is_there(begin):
     for _ in range(100):
-        spool = Spool(database.directory, framing=FRAMES)
         try:
-            return database.capture(spool, more).catch_up()
-        except SourceAway:  # the server has not noticed yet that the connection of the one before is gone
-            time.sleep(0.1)
-        finally:
-            spool.close()
+            return begin()
+        except SourceAway as away:
+            if str(away) == "away":
+                raise
+            time.sleep(0.1)  # the server has not noticed yet that the connection of the one before is gone
     raise AssertionError("the server is away")
+
+
+def catch_up(database, **more):
+    def once():
+        with contextlib.closing(Spool(database.directory, framing=FRAMES)) as spool:
+            database.capture(spool, more).catch_up()
+
+    until_it_is_there(once)
 
 
 def few(patch, size=50_000):
@@ -346,6 +353,30 @@ def test_what_is_durable_is_known_after_a_kill_among_the_changes_that_follow(dat
         catch_up(database)
     catch_up(database)
     assert Counter(line["action"] for _, line in check(database)) == {"I": 500, "U": 100}
+
+
+def test_what_is_durable_is_known_when_its_segment_is_gone(database, monkeypatch):
+    """A kill right after rows are durable; then the database is away, and cycles have sent the rows."""
+    few(monkeypatch)
+    monkeypatch.setattr(shared, "SEGMENT_BYTES", 50_000)
+    filled(database)
+    with monkeypatch.context() as patch:
+        patch.setattr(first_rows.FirstRows, "note_read", lambda *_: (_ for _ in ()).throw(Crash))
+        with pytest.raises(Crash):
+            catch_up(database)
+    spool = Spool(database.directory, framing=FRAMES)
+    with monkeypatch.context() as patch:
+        patch.setattr(first_rows.FirstRows, "__init__", lambda *_: (_ for _ in ()).throw(SourceAway("away")))
+        with pytest.raises(SourceAway, match=r"^away$"):
+            until_it_is_there(lambda: database.capture(spool, {}).catch_up())
+    sent = [line for _, line in lines_in(database.directory)]
+    names = [one.name for one in sealed_in(database.directory)]
+    spool.synced(names)
+    spool.remove(names)
+    spool.close()
+    catch_up(database)
+    actions = Counter(line["action"] for line in (*sent, *(line for _, line in lines_in(database.directory))))
+    assert actions == {"I": 500}
 
 
 def test_a_key_that_becomes_another_begins_the_table_anew(database, monkeypatch):
