@@ -1,9 +1,12 @@
-"""Frames of PostgreSQL's logical replication, and blocks of COPY -> JSON lines, for all relations at once.
+"""Frames of PostgreSQL's logical replication, and blocks of COPY -> nodes, for all relations at once.
 
 A frame is its size, 4 bytes, least significant first, and a message of pgoutput, protocol version 1, whose numbers are
 most significant first (https://www.postgresql.org/docs/current/protocol-logicalrep-message-formats.html). A message of
 our own, COPY, has the number of a relation, and rows as COPY TO STDOUT writes them
 (https://www.postgresql.org/docs/current/sql-copy.html, text format).
+
+Values stay where they are: around each one a quote is put in the place of what was read there before (its size, and
+what follows it), and escapes of COPY are undone in place.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ import numpy as np
 from integrator.engine.arrays import Ints, Mask, Octets, Places, Words
 from integrator.engine.compiled import compiled, inlined
 from integrator.engine.grammar import BACKSLASH, NEWLINE, QUOTE
-from integrator.engine.json_writer import Output, write_literal, write_text, write_whole
-from integrator.engine.words import WORD, equal, in_each, less, lowest_mark
+from integrator.engine.index import Nodes
+from integrator.engine.json_writer import ROOM_OF_NUMBER, Output, write_whole
+from integrator.engine.words import TOPS, WORD, equal, in_each, less, lowest_mark
 
 HEADER_BYTES = 4
 BEGIN, COMMIT, RELATION, INSERT, UPDATE, DELETE, TRUNCATE, MESSAGE = b"BCRIUDTM"
@@ -24,53 +28,44 @@ START, COPY = b"01"
 """Our own: where a segment begins, which makes no line; and rows of COPY."""
 DAMAGED, NO_RELATION = -1, -2
 _NEW, _KEY, _NULL, _TEXT, _OLD, _UNCHANGED = b"NKntOu"
-_NULL_LETTER, _TAB, _COMMA, _CLOSE, _V, _VERTICAL_TAB = b"N\t,}v\v"
-_ALIKE = tuple(b"bfnrt\\")
-"""What is after a backslash in COPY and means the same in JSON."""
-_QUOTES, _BACKSLASHES, _BLANK = in_each(QUOTE), in_each(BACKSLASH), in_each(ord(" "))
-_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
-_CONTROL = np.frombuffer(rb"\u00", np.uint8)
+_NULL_LETTER, _TAB = b"N\t"
+_UNESCAPED = np.arange(256).astype(np.uint8)
+_UNESCAPED[list(b"bfnrtv")] = list(b"\b\f\n\r\t\v")
+"""What a backslash and this byte are in COPY."""
+_BACKSLASHES, _BLANK = in_each(BACKSLASH), in_each(ord(" "))
 _EPOCH_US = 946_684_800_000_000
 """2000-01-01, from which PostgreSQL counts, in microseconds since 1970."""
-_PLAIN_ROOM = 160
-"""Bytes of a line beside its names and values, at most."""
-_MOST_ESCAPED = 6
 _LEAST_CHANGE, _LEAST_TRUNCATE, _LEAST_BEGIN, _LEAST_COMMIT = 5, 6, 21, 26
 """Bytes of messages before their tuples and relations, of a BEGIN, and of a COMMIT."""
-
-TEXTS = (
-    b'{"action":"B","lsn":',
-    b',"time":',
-    b',"xid":',
-    b'{"action":"C"}\n',
-    b'{"action":"M"}\n',
-    b'{"action":"I"',
-    b'{"action":"U"',
-    b'{"action":"D"',
-    b'{"action":"T"',
-    b',"old":{',
-    b',"new":{',
-    b"null",
-)
-"""With which the literals of `Relations` begin."""
-_BOUNDS = np.cumsum([0, *map(len, TEXTS)])
-_B, _B_TIME, _B_XID, _C, _M, _I, _U, _D, _T, _OLD_IMAGE, _NEW_IMAGE, _NULL_WORD = range(len(TEXTS))
+MEMBERS = (b'"action"', b'"lsn"', b'"time"', b'"xid"', b'"schema"', b'"table"', b'"old"', b'"new"')
+"""What a record has beside the columns of its images: with these `Relations.label` begins."""
+VALUES = (b'"B"', b'"C"', b'"M"', b'"I"', b'"U"', b'"D"', b'"T"', b"null", b"{")
+"""With which a text begins that is indexed."""
+_ACTION, _LSN, _TIME, _XID, _SCHEMA, _TABLE, _OLD_IMAGE, _NEW_IMAGE = range(len(MEMBERS))
+_LETTER = len(VALUES[0])
+_B, _C, _M, _I, _U, _D, _T, _NULL_WORD = range(0, 8 * _LETTER, _LETTER)
+_OBJECT = _NULL_WORD + len(VALUES[-2])
+"""Where in the text each of them is."""
+_PLAIN_NODES, _IMAGES = 4, 2
+"""Of a record beside those of its columns, without its images; and how many of these it has at most."""
+SCRATCH_BYTES = 3 * ROOM_OF_NUMBER
+"""In which the numbers of a BEGIN are written."""
 
 
 class Relations(NamedTuple):
-    """Relations by their oids, which ascend.
+    """Relations by their oids, which ascend, and where their names are in a text that is indexed.
 
-    head: where the literal with the names of schema and table begins, and ends. bounds: of each the place of its first
-    column, and the end. name: of each column where the literal of its name begins, and ends. in_key: whether it is in
-    the replica identity.
+    label, hash: where each name begins, as JSON, and its hash: of MEMBERS, and of all columns after them. head: of each
+    relation where the names of its schema and its table begin and end. bounds: of each the place of its first column in
+    `label`, and the end. in_key: of each name whether it is a column in the replica identity.
     """
 
     oids: Ints
-    head: Ints
+    label: Places
+    hash: Words
+    head: Places
     bounds: Ints
-    name: Ints
     in_key: Mask
-    literals: Words
 
 
 @inlined
@@ -169,29 +164,21 @@ def pass_changes(data: Octets, at: int, oids: Ints, limit: int, course: Ints) ->
     return at
 
 
-@inlined
-def _room_of(own: int, relations: Relations) -> int:
-    """Return how many bytes the names of a relation's line take, with two images."""
-    first, end = relations.bounds[own], relations.bounds[own + 1]
-    names = relations.name[end - 1, 1] - relations.name[first, 0] if end > first else 0
-    return int(relations.head[own, 1] - relations.head[own, 0] + 2 * (names + 5 * (end - first)) + _PLAIN_ROOM)
-
-
 @compiled
 def _measure_rows(data: Octets, first: int, end: int, relations: Relations, found: Ints) -> int:
-    """Add the lines of a change of one relation, and their bytes; return DAMAGED or NO_RELATION where it is wrong."""
+    """Add the records of a change of one relation, and their nodes; return DAMAGED or NO_RELATION where it is wrong."""
     if end - first < _LEAST_CHANGE:
         return DAMAGED
     own = _relation(_number(data, first + 1, 4), relations)
     if own < 0:
         return NO_RELATION
-    many = 1
+    many, images = 1, _IMAGES
     if data[first] == COPY:
-        many = 0
+        many, images = 0, 1
         for place in range(first + _LEAST_CHANGE, end):
             many += data[place] == NEWLINE
     found[0] += many
-    found[1] += many * _room_of(own, relations) + _MOST_ESCAPED * (end - first)
+    found[1] += many * (_PLAIN_NODES + images * (1 + relations.bounds[own + 1] - relations.bounds[own]))
     return end
 
 
@@ -204,11 +191,10 @@ def _measure_truncate(data: Octets, first: int, end: int, relations: Relations, 
     if end - first < _LEAST_TRUNCATE + 4 * many:
         return DAMAGED
     for place in range(many):
-        own = _relation(_number(data, first + _LEAST_TRUNCATE + 4 * place, 4), relations)
-        if own < 0:
+        if _relation(_number(data, first + _LEAST_TRUNCATE + 4 * place, 4), relations) < 0:
             return NO_RELATION
-        found[1] += _room_of(own, relations)
     found[0] += many
+    found[1] += many * _PLAIN_NODES
     return end
 
 
@@ -216,7 +202,7 @@ def _measure_truncate(data: Octets, first: int, end: int, relations: Relations, 
 def measure(data: Octets, at: int, most: int, relations: Relations, found: Ints) -> int:
     """Return where about `most` bytes of frames end: at least one; DAMAGED or NO_RELATION where one is wrong.
 
-    found: takes how many lines they make at most, and how many bytes.
+    found: takes how many records they make at most, how many nodes, and how many BEGINs there are.
     """
     begin = at
     while at >= 0 and at < len(data) and (at == begin or at - begin < most):
@@ -234,213 +220,250 @@ def measure(data: Octets, at: int, most: int, relations: Relations, found: Ints)
             if kind == BEGIN and size < _LEAST_BEGIN:
                 return DAMAGED
             found[0] += 1
-            found[1] += _PLAIN_ROOM
+            found[1] += _PLAIN_NODES
+            found[2] += kind == BEGIN
     return at
 
 
 @inlined
-def _literal(which: int, relations: Relations, out: Output, to: int) -> int:
-    return write_literal(relations.literals, _BOUNDS[which], _BOUNDS[which + 1] - _BOUNDS[which], out, to)
+def _add(which: int, start: int, end: int, relations: Relations, nodes: Nodes, node: int) -> int:
+    """Write the node of a member of this name, whose value is there; return the next one."""
+    nodes.hash[node], nodes.label[node] = relations.hash[which], relations.label[which]
+    nodes.start[node], nodes.end[node], nodes.after[node] = start, end, node + 1
+    nodes.escaped[node] = False
+    return node + 1
 
 
 @inlined
-def _piece(piece: Ints, relations: Relations, out: Output, to: int) -> int:
-    return write_literal(relations.literals, piece[0], piece[1] - piece[0], out, to)
+def _begin_record(letter: int, nodes: Nodes, record: int, relations: Relations, node: int) -> int:
+    """Write the node of a record's action; return the next one."""
+    nodes.first[record], nodes.record[record] = node, _OBJECT
+    return _add(_ACTION, letter, letter + _LETTER, relations, nodes, node)
 
 
 @inlined
-def _closed(out: Output, to: int) -> int:
-    """End an object: a comma after its last member becomes the brace."""
-    if out.octets[to - 1] == _COMMA:
-        to -= 1
-    out.octets[to] = _CLOSE
-    return to + 1
+def _add_table(own: int, relations: Relations, nodes: Nodes, node: int) -> int:
+    """Write the nodes of a relation's schema and table; return the next one."""
+    node = _add(_SCHEMA, relations.head[own, 0], relations.head[own, 1], relations, nodes, node)
+    return _add(_TABLE, relations.head[own, 2], relations.head[own, 3], relations, nodes, node)
 
 
 @compiled
-def _write_tuple(
-    data: Octets, text: Words, at: int, end: int, own: int, key_only: bool, relations: Relations, out: Output, to: int
-) -> tuple[int, int]:
-    """Write the members of an image; return where its tuple ends, or DAMAGED, and the place after them."""
-    first = relations.bounds[own]
+def _tops(text: Words, at: int, size: int) -> np.uint64:
+    """Return whether a value has bytes that are not ASCII: 0 for none."""
+    found, last = np.uint64(0), len(text) - 1
+    for step in range(at, at + size, WORD):
+        place = min(step, last)
+        word = text[place] >> np.uint64(8 * (step - place))
+        left = at + size - step
+        if left < WORD:
+            word <<= np.uint64(8 * (WORD - left))
+        found |= word & TOPS
+    return found
+
+
+@compiled
+def _index_tuple(
+    text: Output, bounds: tuple[int, int], own: int, key_only: bool, relations: Relations, nodes: Nodes, node: int
+) -> tuple[int, int, bool, np.uint64]:
+    """Write the nodes of an image.
+
+    Return where its tuple ends, or DAMAGED; the next node; whether a quote is to be put there, for a text ends there;
+    and whether a value is not ASCII, as `_tops`.
+    """
+    octets, (at, end) = text.octets, bounds
+    first, odd, is_text = relations.bounds[own], np.uint64(0), False
     if at + 2 > end:
-        return DAMAGED, to
-    many = _number(data, at, 2)
+        return DAMAGED, node, False, odd
+    many = _number(octets, at, 2)
     at += 2
     if many != relations.bounds[own + 1] - first:
-        return DAMAGED, to
+        return DAMAGED, node, False, odd
     for column in range(first, first + many):
         if at >= end:
-            return DAMAGED, to
-        kind = data[at]
+            return DAMAGED, node, False, odd
+        kind = octets[at]
+        if is_text:
+            octets[at] = QUOTE
         at += 1
-        size = 0
-        if kind == _TEXT:
+        size, is_text = 0, kind == _TEXT
+        if is_text:
             if at + 4 > end:
-                return DAMAGED, to
-            size = _number(data, at, 4)
+                return DAMAGED, node, False, odd
+            size = _number(octets, at, 4)
             at += 4
             if at + size > end:
-                return DAMAGED, to
+                return DAMAGED, node, False, odd
         elif kind not in (_NULL, _UNCHANGED):
-            return DAMAGED, to
+            return DAMAGED, node, False, odd
         if kind != _UNCHANGED and (not key_only or relations.in_key[column]):
-            to = _piece(relations.name[column], relations, out, to)
-            to = (
-                write_text(data, text, at, size, out, to) if kind == _TEXT else _literal(_NULL_WORD, relations, out, to)
-            )
-            out.octets[to] = _COMMA
-            to += 1
+            if is_text:
+                octets[at - 1] = QUOTE
+                odd |= _tops(text.words, at, size)
+                node = _add(column, at - 1, at + size + 1, relations, nodes, node)
+            else:
+                node = _add(column, _NULL_WORD, _OBJECT, relations, nodes, node)
         at += size
-    return at, to
+    return at, node, is_text, odd
 
 
 @compiled
-def _write_change(
-    data: Octets, text: Words, bounds: tuple[int, int], own: int, relations: Relations, out: Output, to: int
-) -> tuple[int, int]:
-    """Write the line of an insert, an update or a delete; return where it ends, or DAMAGED, and the place after it."""
-    at, end = bounds
-    kind = data[at]
-    at += 5
-    to = _literal(_I if kind == INSERT else _U if kind == UPDATE else _D, relations, out, to)
-    to = _piece(relations.head[own], relations, out, to)
+def _index_change(
+    text: Output, bounds: tuple[int, int], own: int, relations: Relations, nodes: Nodes, node: int
+) -> tuple[int, int, np.uint64]:
+    """Write the nodes of the images of a change; return as `_index_tuple`. The byte after its end was read."""
+    octets, (at, end) = text.octets, bounds
+    odd, is_text, before = np.uint64(0), False, np.uint8(0)
     while at < end:
-        image = data[at]
-        if image not in (_NEW, _KEY, _OLD):
-            return DAMAGED, to
-        to = _literal(_NEW_IMAGE if image == _NEW else _OLD_IMAGE, relations, out, to)
-        at, to = _write_tuple(data, text, at + 1, end, own, image == _KEY, relations, out, to)
+        image = octets[at]
+        if is_text:
+            octets[at] = QUOTE
+        if image not in (_NEW, _KEY, _OLD) or before == _NEW or (before and image != _NEW):
+            return DAMAGED, node, odd
+        own_node, before = node, image
+        node = _add(_NEW_IMAGE if image == _NEW else _OLD_IMAGE, _OBJECT, _OBJECT + 1, relations, nodes, node)
+        at, node, is_text, more = _index_tuple(text, (at + 1, end), own, image == _KEY, relations, nodes, node)
+        odd |= more
         if at < 0:
-            return DAMAGED, to
-        to = _closed(out, to)
-    to = _closed(out, to)
-    out.octets[to] = NEWLINE
-    return at, to + 1
+            return DAMAGED, node, odd
+        nodes.after[own_node] = node
+    if is_text:
+        octets[at] = QUOTE
+    return at, node, odd
 
 
 @compiled
-def _write_copied(data: Octets, text: Words, at: int, end: int, out: Output, to: int) -> tuple[int, int]:
-    """Write a value of COPY as a text in quotes; return where it ends: at a tab, or at the end of its row."""
-    octets, last = out.octets, len(text) - 1
-    octets[to] = QUOTE
-    to += 1
+def _undo_escapes(text: Output, at: int, end: int) -> tuple[int, int, np.uint64]:
+    """Undo the escapes of a value of COPY; return where it ended, where it ends now, and as `_tops`."""
+    octets, last, to, odd = text.octets, len(text.words) - 1, at, np.uint64(0)
     while at < end:
-        if at <= last:
-            word = text[at]
-            odd = equal(word, _QUOTES) | equal(word, _BACKSLASHES) | less(word, _BLANK)
-            out.words[to] = word
-            many = min(end - at, lowest_mark(odd) if odd else WORD)
+        if to == at and at <= last:
+            word = text.words[at]
+            stops = equal(word, _BACKSLASHES) | less(word, _BLANK)
+            many = min(end - at, lowest_mark(stops) if stops else WORD)
+            odd |= _tops(text.words, at, many)
             at += many
-            to += many
-            if at >= end or not odd:
+            to = at
+            if at >= end or not stops:
                 continue
-        byte = data[at]
+        byte = octets[at]
         if byte in (_TAB, NEWLINE):
             break
         at += 1
         if byte == BACKSLASH and at < end:
-            byte = data[at]  # what is not alike stands for itself, but for \v
+            byte = _UNESCAPED[octets[at]]
             at += 1
-            if byte in _ALIKE:
-                octets[to], octets[to + 1] = BACKSLASH, byte
-                to += 2
-                continue
-            if byte == _V:
-                byte = np.uint8(_VERTICAL_TAB)
-        if byte == QUOTE:
-            octets[to], octets[to + 1] = BACKSLASH, QUOTE
-            to += 2
-        elif byte < 0x20:
-            for place in range(4):
-                octets[to + place] = _CONTROL[place]
-            octets[to + 4], octets[to + 5] = _HEX[byte >> 4], _HEX[byte & 15]
-            to += 6
-        else:
-            octets[to] = byte
-            to += 1
-    octets[to] = QUOTE
-    return at, to + 1
+        octets[to] = byte
+        odd |= np.uint64(byte & 0x80)
+        to += 1
+    return at, to, odd
 
 
 @compiled
-def _write_row(
-    data: Octets, text: Words, at: int, end: int, own: int, relations: Relations, out: Output, to: int
-) -> tuple[int, int]:
-    """Write a row of COPY as the line of an insert; return where it ends, or DAMAGED, and the place after the line."""
-    to = _literal(_I, relations, out, to)
-    to = _piece(relations.head[own], relations, out, to)
-    to = _literal(_NEW_IMAGE, relations, out, to)
-    first, last = relations.bounds[own], relations.bounds[own + 1] - 1
+def _index_row(
+    text: Output, bounds: tuple[int, int], own: int, relations: Relations, nodes: Nodes, node: int
+) -> tuple[int, int, np.uint64]:
+    """Write the nodes of a row of COPY; return where it ends, or DAMAGED, the next node, and as `_tops`."""
+    octets, (at, end) = text.octets, bounds
+    first, last, odd = relations.bounds[own], relations.bounds[own + 1] - 1, np.uint64(0)
+    own_node = node
+    node = _add(_NEW_IMAGE, _OBJECT, _OBJECT + 1, relations, nodes, node)
     for column in range(first, last + 1):
-        to = _piece(relations.name[column], relations, out, to)
-        if at + 1 < end and data[at] == BACKSLASH and data[at + 1] == _NULL_LETTER:
+        begin = to = at - 1
+        is_null = at + 1 < end and octets[at] == BACKSLASH and octets[at + 1] == _NULL_LETTER
+        if is_null:
             at += 2
-            to = _literal(_NULL_WORD, relations, out, to)
         else:
-            at, to = _write_copied(data, text, at, end, out, to)
-        if at >= end or data[at] != (NEWLINE if column == last else _TAB):
-            return DAMAGED, to
-        out.octets[to] = _COMMA
-        to, at = to + 1, at + 1
+            at, to, more = _undo_escapes(text, at, end)
+            odd |= more
+        if at >= end or octets[at] != (NEWLINE if column == last else _TAB):
+            return DAMAGED, node, odd
+        if is_null:
+            node = _add(column, _NULL_WORD, _OBJECT, relations, nodes, node)
+        else:
+            octets[begin] = octets[to] = QUOTE
+            node = _add(column, begin, to + 1, relations, nodes, node)
+        at += 1
     if last < first:
         at += 1
-    to = _closed(out, _closed(out, to))
-    out.octets[to] = NEWLINE
-    return at, to + 1
+    nodes.after[own_node] = node
+    return at, node, odd
 
 
 @compiled
-def write_frames(
-    data: Octets, text: Words, bounds: tuple[int, int], relations: Relations, out: Output, offsets: Places
-) -> int:
-    """Write the lines of frames that were measured; return how many, or DAMAGED. offsets: takes where each ends.
+def index_frames(text: Output, bounds: tuple[int, int], relations: Relations, nodes: Nodes) -> tuple[int, np.uint64]:
+    """Write the nodes of frames that were measured; return how many records they are, or DAMAGED, and as `_tops`.
 
-    text: the words of `data`. bounds: where the frames begin, and end.
+    text: begins with VALUES, and has the names of `relations`; after the frames it has a byte, and SCRATCH_BYTES for
+    each BEGIN. bounds: where the frames begin, and end.
     """
-    at, end = bounds
-    line, to = 0, 0
+    octets, (at, end) = text.octets, bounds
+    record, node, odd, scratch = 0, 0, np.uint64(0), end + 1
+    size = _size(octets, at)
     while at < end:
-        size = _size(data, at)
         first = at + HEADER_BYTES
         at = first + size
-        kind = data[first]
+        if at < end:
+            size = _size(octets, at)  # the quote after the last value takes the place of its first byte
+        kind = octets[first]
         if kind in (INSERT, UPDATE, DELETE):
-            own = _relation(_number(data, first + 1, 4), relations)
-            done, to = _write_change(data, text, (first, at), own, relations, out, to)
+            own = _relation(_number(octets, first + 1, 4), relations)
+            letter = _I if kind == INSERT else _U if kind == UPDATE else _D
+            node = _add_table(own, relations, nodes, _begin_record(letter, nodes, record, relations, node))
+            done, node, more = _index_change(text, (first + _LEAST_CHANGE, at), own, relations, nodes, node)
             if done < 0:
-                return DAMAGED
+                return DAMAGED, odd
+            odd |= more
+            record += 1
         elif kind == COPY:
-            own = _relation(_number(data, first + 1, 4), relations)
-            row = first + 5
+            own = _relation(_number(octets, first + 1, 4), relations)
+            row = first + _LEAST_CHANGE
             while row < at:
-                row, to = _write_row(data, text, row, at, own, relations, out, to)
+                node = _add_table(own, relations, nodes, _begin_record(_I, nodes, record, relations, node))
+                row, node, more = _index_row(text, (row, at), own, relations, nodes, node)
                 if row < 0:
-                    return DAMAGED
-                line += 1
-                offsets[line] = to
-            continue
+                    return DAMAGED, odd
+                odd |= more
+                record += 1
         elif kind == TRUNCATE:
-            for place in range(_number(data, first + 1, 4)):
-                own = _relation(_number(data, first + 6 + 4 * place, 4), relations)
-                to = _literal(_T, relations, out, to)
-                to = _closed(out, _piece(relations.head[own], relations, out, to))
-                out.octets[to] = NEWLINE
-                to += 1
-                line += 1
-                offsets[line] = to
-            continue
+            for place in range(_number(octets, first + 1, 4)):
+                own = _relation(_number(octets, first + _LEAST_TRUNCATE + 4 * place, 4), relations)
+                node = _add_table(own, relations, nodes, _begin_record(_T, nodes, record, relations, node))
+                record += 1
         elif kind == BEGIN:
-            to = write_whole(_number(data, first + 1, 8), out, _literal(_B, relations, out, to))
-            to = write_whole(_number(data, first + 9, 8) + _EPOCH_US, out, _literal(_B_TIME, relations, out, to))
-            to = write_whole(_number(data, first + 17, 4), out, _literal(_B_XID, relations, out, to))
-            out.octets[to] = _CLOSE
-            out.octets[to + 1] = NEWLINE
-            to += 2
+            node = _begin_record(_B, nodes, record, relations, node)
+            for which, place, length, since in ((_LSN, 1, 8, 0), (_TIME, 9, 8, _EPOCH_US), (_XID, 17, 4, 0)):
+                to = write_whole(_number(octets, first + place, length) + since, text, scratch)
+                node = _add(which, scratch, to, relations, nodes, node)
+                scratch = to
+            record += 1
         elif kind in (COMMIT, MESSAGE):
-            to = _literal(_C if kind == COMMIT else _M, relations, out, to)
-        else:
-            continue
-        line += 1
-        offsets[line] = to
-    return line
+            node = _begin_record(_C if kind == COMMIT else _M, nodes, record, relations, node)
+            record += 1
+    nodes.first[record] = node
+    return record, odd
+
+
+@compiled
+def not_utf_8(octets: Octets, nodes: Nodes, node: int, many: int) -> int:
+    """Return the first of `many` nodes, from one on, whose value is not UTF-8 (RFC 3629, section 4); -1 for none."""
+    starts, ends = nodes.start, nodes.end
+    for place in range(node, many):
+        at, end = starts[place], ends[place]
+        while at < end:
+            byte = octets[at]
+            at += 1
+            if byte < 0x80:
+                continue
+            more = 1 if 0xC2 <= byte <= 0xDF else 2 if 0xE0 <= byte <= 0xEF else 3 if 0xF0 <= byte <= 0xF4 else 0
+            if not more or at + more >= end:
+                return place
+            least = 0xA0 if byte == 0xE0 else 0x90 if byte == 0xF0 else 0x80
+            most = 0x9F if byte == 0xED else 0x8F if byte == 0xF4 else 0xBF
+            if octets[at] < least or octets[at] > most:
+                return place
+            for _ in range(more):
+                if octets[at] & 0xC0 != 0x80:
+                    return place
+                at += 1
+    return -1

@@ -16,7 +16,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.channel.databases import PostgresLocation
-from integrator.decode.encodings.pgoutput import lines_of, relations_in
+from integrator.decode.encodings.pgoutput import records_of, relations_in
 from integrator.decode.lines.reading import LineReading
 from integrator.errors import DataError, EnvironmentFault, SourceAway
 from integrator.sources.capture import record as records
@@ -32,7 +32,7 @@ from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool, Writer, sealed_in
 from tests.parts import postgres
 from tests.parts.disks import enlarge, small_disk
-from tests.parts.spooled import Crash, fragile, lines_in, rebuilt, transactions
+from tests.parts.spooled import Crash, fragile, json_of, lines_in, rebuilt, transactions
 from tests.parts.waiting import until
 
 pytestmark = pytest.mark.skipif(bool(postgres.missing(wal2json=False)), reason=postgres.missing(wal2json=False))
@@ -454,14 +454,14 @@ def test_a_database_without_an_encoding(server, tmp_path, name):
     sent, rejected = [], []
     for path in sealed_in(spooled.directory):
         data = path.read_bytes()
-        for block in lines_of(str(path), data, relations_in(data), LineReading(tolerant=True)):
-            sent += map(json.loads, bytes(block.data).splitlines())
+        for block in records_of(str(path), data, relations_in(data), LineReading(tolerant=True)):
+            sent += json_of(block)
             rejected += block.rejected
         if b"caf" in data:
             with pytest.raises(
                 DataError, match=r"\.frames:\d+: not UTF-8: byte \d+ of the line is b'\\xe9'; .*SQL_ASCII"
             ):
-                list(lines_of(str(path), data, relations_in(data), LineReading()))
+                list(records_of(str(path), data, relations_in(data), LineReading()))
     assert [line["new"]["k"] for line in sent if line["action"] == "I"] == ["1", "3", "5"]
     assert len(rejected) == 2
     server.psql(f"select pg_drop_replication_slot('s_{name}')")

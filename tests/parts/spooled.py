@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 
-from integrator.decode.encodings.pgoutput import lines_of, relations_in
+from integrator.decode.encodings.pgoutput import records_of, relations_in
 from integrator.decode.lines.reading import LineReading
 from integrator.sources.capture.frames import ROWS, Segment
 from integrator.sources.spool import sealed_in
@@ -43,11 +43,16 @@ def write_segment(spool, standing, relation, messages):
     return standing
 
 
+def json_of(records):
+    """What JSON of each record has."""
+    return [json.loads(records.written(at)) for at in range(len(records))]
+
+
 def _written(directory):
     for path in sealed_in(directory):
         data = path.read_bytes()
-        for block in lines_of(str(path), data, relations_in(data), LineReading()):
-            yield from map(json.loads, bytes(block.data).splitlines())
+        for block in records_of(str(path), data, relations_in(data), LineReading()):
+            yield from json_of(block)
 
 
 def lines_in(directory):

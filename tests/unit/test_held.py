@@ -1,6 +1,5 @@
 """Changes of tables that are set aside are held, and handed back in the order of the log, whatever crashes (I4)."""
 
-import json
 import random
 import struct
 import threading
@@ -22,7 +21,7 @@ from integrator.sources.capture.source import CaptureFeed
 from integrator.sources.contract import HeldTable
 from integrator.sources.spool import Spool, sealed_in
 from integrator.sources.spooled import Kept
-from tests.parts.spooled import Crash
+from tests.parts.spooled import Crash, json_of
 
 KEY = (Column("k", 23, -1, in_key=True),)
 T, U, LEAF = (Relation(oid, "public", name, "d", KEY) for oid, name in ((1, "t"), (2, "u"), (3, "t_p1")))
@@ -87,7 +86,7 @@ def changes(paths, *tables):
     for path in paths:
         data = path.read_bytes()
         for lines in as_they_came(path.name, data, relations_in(data)):
-            for line in map(json.loads, bytes(lines.data).splitlines()):
+            for line in json_of(lines):
                 if line["action"] == "B":
                     number, row = line["lsn"], 0
                 elif line["action"] != "C":

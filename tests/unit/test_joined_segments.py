@@ -53,8 +53,8 @@ def spooled(directory, *segments):
     return sealed_in(spool.path)
 
 
-def made(directory, actions=SEQ):
-    recipe = pure.recipe(directory, DDL, PLAIN + actions)
+def made(directory, actions=SEQ, ddl=DDL):
+    recipe = pure.recipe(directory, ddl, PLAIN + actions)
     return replace(recipe, read=replace(recipe.read, dialect="pgoutput"))
 
 

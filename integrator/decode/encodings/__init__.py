@@ -1,1 +1,1 @@
-"""How records are encoded: each encoding writes them as the JSON lines that dialects read."""
+"""How records are encoded: each encoding makes of them the records that dialects read, of JSON, or with its nodes."""

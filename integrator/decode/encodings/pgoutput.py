@@ -1,7 +1,8 @@
-"""Frames that PostgreSQL's pgoutput sends, and rows of its COPY, as lines of JSON, by their relations.
+"""Frames that PostgreSQL's pgoutput sends, and rows of its COPY, as records, by their relations.
 
-A line is `{"action":"I","schema":"public","table":"orders","new":{"id":"1"}}`: values are PostgreSQL's text. An image
-does not have what was not sent: unchanged values that are stored out of line (TOAST), and of a key all but its columns.
+A record is that of the JSON `{"action":"I","schema":"public","table":"orders","new":{"id":"1"}}`, which is never
+written: its values are found in the frames (`IndexedLines`). They are PostgreSQL's text. An image does not have what
+was not sent: unchanged values that are stored out of line (TOAST), and of a key all but its columns.
 https://www.postgresql.org/docs/current/protocol-logicalrep-message-formats.html
 """
 
@@ -16,33 +17,36 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
-from integrator.decode.lines.lines import Lines, json_text
-from integrator.decode.lines.reading import LineReading, in_utf_8
+from integrator.contracts.rejected import Rejected
+from integrator.decode.lines.indexed import IndexedLines
+from integrator.decode.lines.lines import json_text
+from integrator.decode.lines.reading import LineReading, without_utf_8
 from integrator.engine.arrays import Octets, words
+from integrator.engine.index import Nodes
 from integrator.engine.json_writer import output_of
 from integrator.engine.pgoutput import (
     DAMAGED,
     HEADER_BYTES,
+    MEMBERS,
     NO_RELATION,
     RELATION,
-    TEXTS,
+    SCRATCH_BYTES,
+    VALUES,
     Relations,
     frames_of,
+    index_frames,
     measure,
-    write_frames,
+    not_utf_8,
 )
-from integrator.engine.words import WORD
-from integrator.errors import EnvironmentFault
+from integrator.engine.words import WORD, hash_of
+from integrator.errors import DataError, EnvironmentFault, Fault, Place
 
 BLOCK_BYTES = 4 * 1024 * 1024
-"""Frames that become lines at once, about."""
-ACTION_AT = TEXTS[0].index(b"B")
-"""Where in a line the letter of its action is."""
+"""Frames that become records at once, about."""
 _ANY_BYTES = (
     "a database whose encoding is SQL_ASCII sends bytes as it has them; with `errors: {tolerance: all}` such a change "
     "is rejected, and the next ones are sent"
 )
-_ASCII = 128
 _DAMAGED = "is damaged: it is no segment of frames; restore it, or go back to before it (integrator state --back-to)"
 
 
@@ -167,78 +171,96 @@ def relations_of(path: Path) -> list[Relation]:
             return relations_in(data)
 
 
-def lines_of(
+def records_of(
     file: str, data: bytes, relations: Sequence[Relation], how: LineReading, most: int = BLOCK_BYTES
-) -> Iterator[Lines]:
-    """Yield frames as lines, as `as_they_came`. Raises DataError for text that is not UTF-8, too."""
-    for lines in as_they_came(file, data, relations, most):
-        is_ascii = bool(lines.text.max() < _ASCII)
-        yield in_utf_8(replace(lines, hidden=how.hidden), replace(how, remedy=_ANY_BYTES), is_ascii=is_ascii)
+) -> Iterator[IndexedLines]:
+    """Yield frames as records, as `as_they_came`. Raises DataError for text that is not UTF-8, too."""
+    for block, is_ascii in _blocks(file, data, relations, most):
+        yield block if is_ascii else in_utf_8(replace(block, hidden=how.hidden), how)
 
 
-def as_they_came(file: str, data: bytes, relations: Sequence[Relation], most: int = BLOCK_BYTES) -> Iterator[Lines]:
-    """Yield frames as lines, whose text is that of the frames, whether it is UTF-8 or not.
+def as_they_came(
+    file: str, data: bytes, relations: Sequence[Relation], most: int = BLOCK_BYTES
+) -> Iterator[IndexedLines]:
+    """Yield frames as records, whose text is that of the frames, whether it is UTF-8 or not.
 
-    Lines are numbered from 1, and come in blocks of about `most` bytes of frames. Raises EnvironmentFault.
+    They are numbered from 1, and come in blocks of about `most` bytes of frames. Raises EnvironmentFault.
     """
-    octets, programs = np.frombuffer(data, np.uint8), _programs(relations)
+    for block, _ in _blocks(file, data, relations, most):
+        yield block
+
+
+def _blocks(file: str, data: bytes, relations: Sequence[Relation], most: int) -> Iterator[tuple[IndexedLines, bool]]:
+    """Yield blocks, and whether all of their values are ASCII."""
+    octets, (literals, places) = np.frombuffer(data, np.uint8), _places(relations)
     at, number = 0, 1
     while at < len(octets):
-        block, end, count = _block(file, octets, (at, most), programs)
+        found = np.zeros(3, np.int64)
+        end = measure(octets, at, most, places, found)
+        if end == NO_RELATION:
+            raise EnvironmentFault(f"{file}: has changes of a relation that it does not announce; it {_DAMAGED}")
+        if end == DAMAGED:
+            raise EnvironmentFault(f"{file}: {_DAMAGED}")
+        many, nodes, begins = found.tolist()
+        size = len(literals) + end - at
+        room = size + 1 + begins * SCRATCH_BYTES + WORD
+        if room >= 1 << 31:
+            raise EnvironmentFault(f"{file}: one change has over 2 GiB")
+        text = bytearray(room)
+        text[: len(literals)] = literals
+        text[len(literals) : size] = memoryview(data)[at:end]
+        indexed = Nodes.of_size(nodes, many)
+        count, odd = index_frames(output_of(np.frombuffer(text, np.uint8)), (len(literals), size), places, indexed)
+        if count == DAMAGED:
+            raise EnvironmentFault(f"{file}: {_DAMAGED}")
         if count:
-            yield Lines(file, block[0], np.arange(number, number + count), block[1])
+            yield IndexedLines.of(file, text, np.arange(number, number + count), indexed), not odd
         at, number = end, number + count
 
 
-def _block(
-    file: str, octets: Octets, where: tuple[int, int], programs: Relations
-) -> tuple[tuple[bytearray, np.ndarray[tuple[int], np.dtype[np.int32]]], int, int]:
-    """Return the lines of frames, and where each begins; where the frames end; and how many.
+def in_utf_8(records: IndexedLines, how: LineReading) -> IndexedLines:
+    """Return the records whose values are UTF-8. Raises DataError for another one, where that is not tolerated."""
+    nodes = records.nodes
+    wrong, node, many = list[int](), 0, int(nodes.first[-1])
+    while (node := not_utf_8(records.text, nodes, node, many)) >= 0:
+        wrong.append(int(np.searchsorted(nodes.first, node, side="right")) - 1)
+        node = int(nodes.first[wrong[-1] + 1])
+    if not wrong:
+        return records
 
-    where: at which byte the frames begin, and about how many bytes they have.
-    """
-    at, most = where
-    found = np.zeros(2, np.int64)
-    end = measure(octets, at, most, programs, found)
-    if end == NO_RELATION:
-        raise EnvironmentFault(f"{file}: has changes of a relation that it does not announce; it {_DAMAGED}")
-    if end == DAMAGED:
-        raise EnvironmentFault(f"{file}: {_DAMAGED}")
-    room = int(found[1]) + 2 * WORD
-    if room >= 1 << 31:
-        raise EnvironmentFault(f"{file}: one change would have over 2 GiB as JSON")
-    out, offsets = np.empty(room, np.uint8), np.zeros(int(found[0]) + 1, np.int32)
-    count = write_frames(octets, words(octets), (at, end), programs, output_of(out), offsets)
-    if count == DAMAGED:
-        raise EnvironmentFault(f"{file}: {_DAMAGED}")
-    return (bytearray(out[: offsets[count]].data), offsets[: count + 1]), end, count
+    def fault(at: int) -> Fault:
+        reason = f"not UTF-8: {without_utf_8(records.written(at))}; {_ANY_BYTES}"
+        return Fault(Place(records.file, int(records.numbers[at])), reason)
+
+    if not how.tolerant:
+        raise DataError(fault(wrong[0]))
+    left = records.take(np.delete(np.arange(len(records)), wrong))
+    return replace(left, rejected=tuple(Rejected(fault(at), "VALUE_CONVERTER") for at in wrong))
 
 
-def _programs(relations: Sequence[Relation]) -> Relations:
-    """Return what is written for relations."""
-    texts = list(TEXTS)
-    size = sum(map(len, texts))
+def _places(relations: Sequence[Relation]) -> tuple[bytes, Relations]:
+    """Return what stands before frames that are indexed, and where the names of relations are in it."""
+    text = bytearray(b"".join(VALUES))
 
-    def placed(text: bytes) -> tuple[int, int]:
-        nonlocal size
-        texts.append(text)
-        size += len(text)
-        return size - len(text), size
+    def placed(name: bytes) -> tuple[int, int]:
+        text.extend(name)
+        return len(text) - len(name), len(text)
 
     ordered = sorted(relations, key=lambda one: one.oid)
-    head, names, in_key, bounds = [], [], [], [0]
+    names, in_key = [placed(one) for one in MEMBERS], [False] * len(MEMBERS)
+    head, bounds = [], [len(names)]
     for one in ordered:
-        head.append(placed(b',"schema":' + json_text(one.schema) + b',"table":' + json_text(one.table)))
+        head.append([at for name in (one.schema, one.table) for at in placed(b'"' + name.encode() + b'"')])
         for column in one.columns:
-            names.append(placed(json_text(column.name) + b":"))
+            names.append(placed(json_text(column.name)))
             in_key.append(column.in_key)
         bounds.append(len(names))
-    literals = np.frombuffer(b"".join(texts) + bytes(WORD), np.uint8)
-    return Relations(
+    view = words(np.frombuffer(bytes(text) + bytes(WORD), np.uint8))
+    return bytes(text), Relations(
         np.array([one.oid for one in ordered], np.int64),
-        np.array(head, np.int64).reshape(-1, 2),
+        np.array([start for start, _ in names], np.int32),
+        np.array([hash_of(view, start, end) for start, end in names], np.uint64),
+        np.array(head, np.int32).reshape(-1, 4),
         np.array(bounds, np.int64),
-        np.array(names, np.int64).reshape(-1, 2),
         np.array(in_key, np.bool_),
-        words(literals),
     )

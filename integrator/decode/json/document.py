@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from integrator.decode.lines.indexed import IndexedLines
 from integrator.decode.lines.lines import Lines, pieces
 from integrator.decode.refusal import report
 from integrator.engine import grammar
@@ -63,8 +64,11 @@ def read_document(lines: Lines, expected: str, *, collected: bool = False) -> Do
     """Return the lines, checked, and their nodes.
 
     Raises DataError with file, line, place and reason for the first line that is neither an object nor `null`.
-    collected: where errors are collected, reading continues without such lines, which are lines of a file.
+    collected: where errors are collected, reading continues without such lines, which are lines of a file. Records of
+    another encoding have their nodes.
     """
+    if isinstance(lines, IndexedLines):
+        return Document(lines, lines.text, lines.nodes)
     found, document = _indexed(lines, expected, collected=collected)
     blank = document.text[document.nodes.record] == NEWLINE
     if blank.any():

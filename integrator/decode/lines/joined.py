@@ -73,13 +73,13 @@ class Joint:
 class JoinedLines:
     """The lines of several files, one after another.
 
-    paths: the files that have lines, in order. numbers: those of their slices. data: their lines.
+    paths: the files that have lines, in order. numbers: those of their slices. data: their lines, where these are text.
     """
 
     paths: tuple[str, ...]
     numbers: Ints
     joint: Joint
-    data: pa.Buffer
+    data: pa.Buffer | None = None
 
 
 def together(file: str, parts: Sequence[Lines], numbers: Sequence[Ints]) -> Lines:

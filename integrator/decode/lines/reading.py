@@ -226,14 +226,18 @@ def _not_utf8(lines: Lines, remedy: str) -> Iterator[Rejected]:
             if _undecodable(view[places[0] : places[-1]]) is None:
                 continue
             for line, (start, end) in enumerate(itertools.pairwise(places), begin):
-                at = _undecodable(view[start:end])
-                if at is not None:
-                    number, byte = int(lines.numbers[line]), bytes(view[start + at : start + at + 1])
-                    reason = f"not UTF-8: byte {at + 1} of the line is {byte!r}; {remedy}"
-                    yield Rejected(Fault(Place(lines.file, number), reason), "VALUE_CONVERTER")
+                if wrong := without_utf_8(view[start:end]):
+                    place = Place(lines.file, int(lines.numbers[line]))
+                    yield Rejected(Fault(place, f"not UTF-8: {wrong}; {remedy}"), "VALUE_CONVERTER")
 
 
-def _undecodable(data: memoryview) -> int | None:
+def without_utf_8(line: bytes | memoryview) -> str:
+    """Return which byte of a line is not UTF-8; nothing where all are."""
+    at = _undecodable(line)
+    return "" if at is None else f"byte {at + 1} of the line is {bytes(line[at : at + 1])!r}"
+
+
+def _undecodable(data: bytes | memoryview) -> int | None:
     """Return the place of the first byte that is not UTF-8; None if there is none."""
     try:
         str(data, "utf-8")

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
-from integrator.arrow.arrays import Raw
 from integrator.decode.contract import File, Reading
 from integrator.decode.encodings.pgoutput import (
-    ACTION_AT,
     BLOCK_BYTES,
     Relation,
     as_they_came,
     frame,
-    lines_of,
+    in_utf_8,
+    records_of,
     relations_in,
     relations_of,
     split,
 )
+from integrator.decode.lines.indexed import IndexedLines
 from integrator.decode.lines.joined import MOST_BYTES, JoinedLines, Joint
-from integrator.decode.lines.lines import Lines, RecordKeys
+from integrator.decode.lines.lines import RecordKeys
 from integrator.decode.lines.reading import LineReading
 from integrator.engine.arrays import Ints
 from integrator.engine.pgoutput import BEGIN
-from integrator.errors import SchemasFound
+from integrator.errors import DataError, Fault, Place, SchemasFound
 from integrator.sources.capture.frames import Standing
 from integrator.sources.files.reader import FileReader
 from integrator.sources.slices import TaskSlice
@@ -35,13 +34,17 @@ from integrator.sources.slices import TaskSlice
 
 @dataclass(frozen=True)
 class FramesFile(File):
-    """A segment. digests: of the relations whose tables' definitions are known."""
+    """A segment, or several that are joined, whose records these are.
+
+    digests: of the relations whose tables' definitions are known.
+    """
 
     digests: frozenset[int] = field(default_factory=frozenset, repr=False)
+    records: IndexedLines | None = field(default=None, repr=False, compare=False)
 
     @property
     def container(self) -> str:
-        """Frames become lines of JSON."""
+        """Frames become records as JSON has them."""
         return "json"
 
     def lines(
@@ -49,14 +52,22 @@ class FramesFile(File):
         reading: Reading,
         repeated: tuple[str, str] | None = None,  # noqa: ARG002 - of JSON that others write
         keys: RecordKeys | None = None,  # noqa: ARG002 - frames have no keys
-    ) -> Iterator[Lines]:
-        """Yield the frames as lines, in blocks, or all at once. Raises EnvironmentFault, and SchemasFound."""
-        data, relations = self._known()
-        how = LineReading(reading.block_bytes, reading.tolerant, reading.masks)
-        yield from lines_of(self.path, data, relations, how, len(data) if reading.whole_files else BLOCK_BYTES)
+    ) -> Iterator[IndexedLines]:
+        """Yield the frames as records, in blocks, or all at once. Raises EnvironmentFault, and SchemasFound.
 
-    def as_they_came(self) -> Iterator[Lines]:
-        """Yield the frames as lines whose text may not be UTF-8. Raises EnvironmentFault, and SchemasFound."""
+        Raises DataError for segments that are joined where each is to be read at once.
+        """
+        how = LineReading(reading.block_bytes, reading.tolerant, reading.masks)
+        if self.records is not None:
+            if reading.whole_files:
+                raise DataError(Fault(Place(self.path), "cannot be read together with the files after it"))
+            yield in_utf_8(replace(self.records, hidden=how.hidden), how)
+            return
+        data, relations = self._known()
+        yield from records_of(self.path, data, relations, how, len(data) if reading.whole_files else BLOCK_BYTES)
+
+    def as_they_came(self) -> Iterator[IndexedLines]:
+        """Yield the frames as records whose text may not be UTF-8. Raises EnvironmentFault, and SchemasFound."""
         yield from as_they_came(self.path, *self._known())
 
     def _known(self) -> tuple[bytes, list[Relation]]:
@@ -80,24 +91,20 @@ class FramesFile(File):
         """
         data, relations = self._read()
         begin = self._begun(data)
-        for lines in as_they_came(self.path, data, relations):
-            begins = np.flatnonzero(lines.text[lines.offsets[:-1] + ACTION_AT] == BEGIN)
-            for at in np.flatnonzero(np.isin(lines.numbers, numbers)).tolist():
+        for records in as_they_came(self.path, data, relations):
+            begins = np.flatnonzero(records.letters() == BEGIN)
+            for at in np.flatnonzero(np.isin(records.numbers, numbers)).tolist():
                 before = int(np.searchsorted(begins, at, side="right")) - 1
-                above = _line(lines, int(begins[before])) if before >= 0 else begin
-                line = _line(lines, at)
+                above = records.written(int(begins[before])) if before >= 0 else begin
+                line = records.written(at)
                 yield (line if line == above else above + line).removesuffix(b"\n")
             if len(begins):
-                begin = _line(lines, int(begins[-1]))
+                begin = records.written(int(begins[-1]))
 
     def _begun(self, data: bytes) -> bytes:
         """Return the line that begins the transaction in which a segment begins; empty where it begins in none."""
         begun = Standing().after(next(split(data))).begun
-        return b"".join(bytes(lines.data) for lines in as_they_came(self.path, frame(begun), ())) if begun else b""
-
-
-def _line(lines: Lines, at: int) -> bytes:
-    return bytes(lines.data[lines.offsets[at] : lines.offsets[at + 1]])
+        return b"".join(one.written(0) for one in as_they_came(self.path, frame(begun), ())) if begun else b""
 
 
 @dataclass(frozen=True)
@@ -130,14 +137,14 @@ class FrameReader(FileReader):
 
         Raises EnvironmentFault, and SchemasFound.
         """
-        found, texts, first_lines = list[TaskSlice](), list[Raw](), list[int]()
+        found, parts, first_lines = list[TaskSlice](), list[IndexedLines](), list[int]()
         line, size = 1, 0
         for one in slices:
             begin = line
-            for lines in self._segment(one).as_they_came():
-                texts.append(lines.data)
-                line += len(lines)
-                size += len(lines.data)
+            for block in self._segment(one).as_they_came():
+                parts.append(block)
+                line += len(block)
+                size += len(block.data)
             if size > MOST_BYTES:
                 return None
             if line > begin:
@@ -146,6 +153,6 @@ class FrameReader(FileReader):
         if not found:
             return None
         joint = Joint(np.array(first_lines), tuple(one.stream for one in found))
-        numbers = np.array([one.ordinal for one in found])
-        joined = JoinedLines(tuple(one.path for one in found), numbers, joint, pa.py_buffer(b"".join(texts)))
-        return File(slices[0].path, slices[0].ordinal, joined)
+        joined = JoinedLines(tuple(one.path for one in found), np.array([one.ordinal for one in found]), joint)
+        together = replace(IndexedLines.together(parts), file=slices[0].path)
+        return FramesFile(slices[0].path, slices[0].ordinal, joined, records=together)
