@@ -2,13 +2,16 @@
 
 import http.server
 import json
+import os
 import socket
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
-from integrator.cli import main
+from integrator.cli import look, main
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import EnvironmentFault
 from integrator.run.state.directory import State
@@ -47,6 +50,28 @@ def test_a_port_that_somebody_has_is_found(check, taken):
         f"channel.yaml:5: $.locations.src.listen: {taken} cannot be listened on: Address already in use; choose another "
         "port, or end the process that has this one",
     )
+
+
+def test_a_state_that_cannot_be_is_found(check, tmp_path):
+    (tmp_path / "file").touch()
+    code, printed = check(("state: state", f"state: {tmp_path}/file/state"))
+    assert code == 2
+    assert f"$.state: {tmp_path}/file: is no directory" in printed
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user for a while")
+def test_a_state_that_our_user_may_not_write_is_found():
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        os.seteuid(65534)
+        try:
+            found = list(look.of_state(Path(made, "a", "state")))
+        finally:
+            os.seteuid(0)
+    assert found == [
+        f"{made}: our user may not write here, and the channel keeps its state in {made}/a/state: name another "
+        "directory, or have it made for this user"
+    ]
 
 
 def test_a_port_that_the_channel_itself_has_is_its_own(check, taken, tmp_path):

@@ -1,4 +1,4 @@
-"""PostgreSQL's own changes, as a location of class postgres captures them (decode/encodings/pgoutput.py has the records).
+"""PostgreSQL's own changes, as a location of class postgres captures them; decode/encodings/pgoutput.py has the frames.
 
 The position of a change is that of its transaction's commit, `lsn`, its xid, and the number of the row in the
 transaction. The before image of an update is the replica identity; an update whose identity did not change has none
