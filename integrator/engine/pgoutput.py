@@ -445,11 +445,16 @@ def index_frames(text: Output, bounds: tuple[int, int], relations: Relations, no
 
 
 @compiled
-def not_utf_8(octets: Octets, nodes: Nodes, node: int, many: int) -> int:
-    """Return the first of `many` nodes, from one on, whose value is not UTF-8 (RFC 3629, section 4); -1 for none."""
+def not_utf_8(octets: Octets, text: Words, nodes: Nodes, node: int, many: int) -> int:
+    """Return the first of `many` nodes, from one on, whose value is not UTF-8 (RFC 3629, section 4); -1 for none.
+
+    text: the words of `octets`.
+    """
     starts, ends = nodes.start, nodes.end
     for place in range(node, many):
         at, end = starts[place], ends[place]
+        if not _tops(text, at, end - at):
+            continue
         while at < end:
             byte = octets[at]
             at += 1

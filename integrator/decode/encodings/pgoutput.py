@@ -221,8 +221,8 @@ def _blocks(file: str, data: bytes, relations: Sequence[Relation], most: int) ->
 def in_utf_8(records: IndexedLines, how: LineReading) -> IndexedLines:
     """Return the records whose values are UTF-8. Raises DataError for another one, where that is not tolerated."""
     nodes = records.nodes
-    wrong, node, many = list[int](), 0, int(nodes.first[-1])
-    while (node := not_utf_8(records.text, nodes, node, many)) >= 0:
+    view, wrong, node, many = words(records.text), list[int](), 0, int(nodes.first[-1])
+    while (node := not_utf_8(records.text, view, nodes, node, many)) >= 0:
         wrong.append(int(np.searchsorted(nodes.first, node, side="right")) - 1)
         node = int(nodes.first[wrong[-1] + 1])
     if not wrong:
