@@ -127,6 +127,15 @@ def test_damaged_frames_are_never_read_past_their_end(place, bytes_):
         pass
 
 
+@pytest.mark.parametrize("value", [b"secret", "sécret".encode(), b"s\xe9cret"])
+def test_i7_records_of_a_channel_that_masks_columns_are_not_shown(value):
+    data = frame(b"I" + OID + b"N" + tuple_of(b"1", b"x")) + frame(b"I" + OID + b"N" + tuple_of(b"2", value))
+    [records] = records_of("f", data, [ORDERS], LineReading(tolerant=True, hidden=True))
+    assert all("cret" not in records.shown(at) for at in range(len(records)))
+    assert all("cret" not in str(one.fault) for one in records.rejected)
+    assert "the line is {" in replace(records, hidden=False).shown(0)
+
+
 def test_a_change_of_a_relation_that_is_not_announced_is_an_error():
     with pytest.raises(EnvironmentFault, match="does not announce"):
         lines(CASES["insert"][0], relations=())

@@ -176,7 +176,8 @@ def records_of(
 ) -> Iterator[IndexedLines]:
     """Yield frames as records, as `as_they_came`. Raises DataError for text that is not UTF-8, too."""
     for block, is_ascii in _blocks(file, data, relations, most):
-        yield block if is_ascii else in_utf_8(replace(block, hidden=how.hidden), how)
+        records = replace(block, hidden=how.hidden)
+        yield records if is_ascii else in_utf_8(records, how)
 
 
 def as_they_came(
