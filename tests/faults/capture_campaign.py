@@ -192,7 +192,11 @@ class AtBinlog:
 
     def cut(self) -> None:
         for one in self.sql("select id from information_schema.processlist where command = 'Binlog Dump'").split():
-            self.sql(f"kill {one}")
+            try:
+                self.sql(f"kill {one}")
+            except RuntimeError as error:
+                if "Unknown thread id" not in str(error):  # it has ended since
+                    raise
 
     def rows(self, table: str) -> list[dict]:
         with contextlib.closing(self.connect()) as connection, connection.cursor(pymysql.cursors.DictCursor) as cursor:
