@@ -96,9 +96,13 @@ class File:
         how = LineReading(reading.block_bytes, reading.tolerant, reading.masks, shortening)
         if not reading.whole_files:
             return read_lines(self.path, how, self.joined.data if self.joined else None)
+        self.check_alone()
+        return whole_lines(self.path, how)
+
+    def check_alone(self) -> None:
+        """Raise DataError for joined files, where each is to be read at once."""
         if self.joined:
             raise DataError(Fault(Place(self.path), "cannot be read together with the files after it"))
-        return whole_lines(self.path, how)
 
     def start(self, least: int) -> bytes:
         """Return its first `least` bytes, and what is after them to the end of the first line."""

@@ -25,7 +25,7 @@ from integrator.engine.words import TOPS, WORD, equal, in_each, less, lowest_mar
 HEADER_BYTES = 4
 BEGIN, COMMIT, RELATION, INSERT, UPDATE, DELETE, TRUNCATE, MESSAGE = b"BCRIUDTM"
 START, COPY = b"01"
-"""Our own: where a segment begins, which makes no line; and rows of COPY."""
+"""Our own: where a segment begins, which makes no record; and rows of COPY."""
 DAMAGED, NO_RELATION = -1, -2
 _NEW, _KEY, _NULL, _TEXT, _OLD, _UNCHANGED = b"NKntOu"
 _NULL_LETTER, _TAB = b"N\t"
@@ -174,6 +174,8 @@ def _measure_rows(data: Octets, first: int, end: int, relations: Relations, foun
         return NO_RELATION
     many, images = 1, _IMAGES
     if data[first] == COPY:
+        if end > first + _LEAST_CHANGE and data[end - 1] != NEWLINE:
+            return DAMAGED
         many, images = 0, 1
         for place in range(first + _LEAST_CHANGE, end):
             many += data[place] == NEWLINE

@@ -115,6 +115,13 @@ def test_frames_that_are_cut_anywhere_are_an_error_or_fewer_lines():
                 list(records_of("f", data[:size], [ORDERS], LineReading()))
 
 
+@pytest.mark.parametrize("rows", [b"1\ta", b"1\ta\n2\tb", b"1", b"\\\n", b"1\ta\n\\\n", b"1\ta\tb\n", b"\n"])
+def test_rows_of_copy_that_are_cut_are_an_error(rows):
+    """Nothing is written beside the room for the records that were counted."""
+    with pytest.raises(EnvironmentFault, match="is damaged"):
+        lines(frames.copied(77, rows))
+
+
 @given(some.integers(0, 10_000), some.binary(min_size=1, max_size=3))
 def test_damaged_frames_are_never_read_past_their_end(place, bytes_):
     data = bytearray(b"".join(frame(message) for message, _ in CASES.values()) + frame(frames.copied(77, b"1\ta\n")))

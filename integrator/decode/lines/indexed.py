@@ -20,9 +20,10 @@ _SHORT = {b"\b": b"\\b", b"\f": b"\\f", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\
 
 @dataclass(frozen=True)
 class IndexedLines(Lines):
-    """Records as `Lines`, whose values are where `nodes` says, anywhere in `data`: what is between them is no JSON.
+    """Records like `Lines`. `nodes` has the positions of their values in `data`; the bytes between these are not JSON.
 
-    Names are JSON. A text is in quotes, and has no escapes: what is between its quotes is the text itself.
+    Names are JSON. A text is in quotes and has no escapes: the bytes between its quotes are the text itself.
+    `offsets` are the first nodes of the records.
     """
 
     nodes: Nodes = field(kw_only=True)

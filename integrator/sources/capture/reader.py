@@ -26,7 +26,7 @@ from integrator.decode.lines.lines import RecordKeys
 from integrator.decode.lines.reading import LineReading
 from integrator.engine.arrays import Ints
 from integrator.engine.pgoutput import BEGIN
-from integrator.errors import DataError, Fault, Place, SchemasFound
+from integrator.errors import SchemasFound
 from integrator.sources.capture.frames import Standing
 from integrator.sources.files.reader import FileReader
 from integrator.sources.slices import TaskSlice
@@ -60,7 +60,7 @@ class FramesFile(File):
         how = LineReading(reading.block_bytes, reading.tolerant, reading.masks)
         if self.records is not None:
             if reading.whole_files:
-                raise DataError(Fault(Place(self.path), "cannot be read together with the files after it"))
+                self.check_alone()
             yield in_utf_8(replace(self.records, hidden=how.hidden), how)
             return
         data, relations = self._known()
