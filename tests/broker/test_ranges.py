@@ -4,6 +4,7 @@ A real PostgreSQL, MariaDB and MySQL; neither Kafka nor Spark.
 """
 
 import contextlib
+import itertools
 import random
 import threading
 import time
@@ -214,10 +215,10 @@ def test_tables_without_such_a_key_are_read_at_one_position(database, monkeypatc
 
 
 class Writing:
-    """Sessions that change a table all the time: inserts, updates, updates of keys, deletes."""
+    """Sessions that change a table: inserts, updates, updates of keys, deletes; `statements` each, or until the end."""
 
-    def __init__(self, database, seed, sessions=2):
-        self._database, self._ending = database, threading.Event()
+    def __init__(self, database, seed, sessions=2, statements=None):
+        self._database, self._statements, self._ending = database, statements, threading.Event()
         self._threads = [
             threading.Thread(target=self._run, args=(random.Random(f"{seed} {one}"),)) for one in range(sessions)
         ]
@@ -235,7 +236,9 @@ class Writing:
 
     def _run(self, draw):
         with contextlib.closing(self._database.connect()) as connection, connection.cursor() as cursor:
-            while not self._ending.is_set():
+            for number in itertools.count():
+                if self._ending.is_set() or number == self._statements:
+                    break
                 row, other = draw.randrange(1, 900), draw.randrange(1, 900)
                 sql = draw.choice(
                     (
@@ -286,7 +289,7 @@ def killed_round(database, seed, patch):
     ):
         patch.setattr(owner, name, fragile(getattr(owner, name), chance, draw, crashing))
     filled(database)
-    with Writing(database, seed):
+    with Writing(database, seed, statements=500):  # without a bound, they outrun a capture that is killed all the time
         for _ in range(200):
             try:
                 catch_up(database)

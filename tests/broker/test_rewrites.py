@@ -5,6 +5,7 @@ A real PostgreSQL; neither Kafka nor Spark.
 
 # ruff: noqa: F811 - fixtures of another file
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -14,6 +15,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.errors import EnvironmentFault
+from integrator.sources.postgres.replication import Replication
+from integrator.sources.postgres.server import MissingFault, Server
+from integrator.sources.postgres.slot import options_of
 from tests.broker.test_capture_alone import Spooled, database, server  # noqa: F401 - fixtures
 from tests.parts import postgres
 from tests.parts.spooled import rebuilt
@@ -177,6 +181,29 @@ def test_rows_that_became_others_without_a_change_in_the_log_are_read_again(case
     spooled.catch_up()
     assert truncates(spooled) == before
     assert captured(spooled) == table_of(database)
+
+
+def test_what_is_sent_after_the_stream_has_ended_is_answered_with_why_it_has(database, spooled):
+    """libpq knows no reason any more; the server's own was read before."""
+    if (version := int(database("show server_version_num"))) >= 180_000:
+        pytest.skip("PostgreSQL 18 passes over a publication that is missing")
+    database(T)
+    spooled.catch_up()
+    database(f"drop publication {spooled.names.publication}")
+    database("update t set v = 'x'")
+    options = options_of(version, spooled.names.publication)
+    replication = Replication(Server(spooled.address, "test"), spooled.names.slot, 0, options)
+
+    def read_all():
+        while True:
+            replication.wait(1)
+            replication.read()
+
+    with contextlib.closing(replication):
+        with pytest.raises(MissingFault, match="publication"):
+            read_all()
+        with pytest.raises(MissingFault, match="publication"):
+            replication.report(1)
 
 
 @pytest.mark.parametrize("case", NOT_READ_AGAIN)

@@ -74,9 +74,7 @@ class Replication:
 
     def read(self) -> Octets:
         """Return whole frames of what has come, until the next call; none where nothing has. Raises as `__init__`."""
-        if self._broken is not None:
-            with self._server.asked():
-                raise self._broken
+        self._check()
         self._state[USED] = 0
         if len(self._room) != ROOM_BYTES:  # a large message had all of it
             self._room = np.empty(ROOM_BYTES, np.uint8)
@@ -101,6 +99,7 @@ class Replication:
     def report(self, lsn: int, *, ask: bool = False) -> None:
         """Confirm a position, or the last one again where it is 0. ask: the server is to answer. Raises as `read`."""
         self._state[ASKED] = 0
+        self._check()
         with self._server.asked():
             self._cursor.send_feedback(write_lsn=lsn, flush_lsn=lsn, apply_lsn=lsn, reply=ask, force=True)
 
@@ -110,6 +109,12 @@ class Replication:
             self._state[KEPT] = 0
             self._library.PQfreemem(kept)
         self._connection.close()
+
+    def _check(self) -> None:
+        """Raise why the stream has ended, where it has: libpq has no reason for what is sent or read after that."""
+        if self._broken is not None:
+            with self._server.asked():
+                raise self._broken
 
     def _failure(self) -> Exception:
         """Return why no more comes, as psycopg2 would raise it."""
