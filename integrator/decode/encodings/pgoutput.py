@@ -22,22 +22,19 @@ from integrator.decode.lines.indexed import IndexedLines
 from integrator.decode.lines.lines import json_text
 from integrator.decode.lines.reading import LineReading, without_utf_8
 from integrator.engine.arrays import Octets, words
-from integrator.engine.index import Nodes
-from integrator.engine.json_writer import output_of
-from integrator.engine.pgoutput import (
+from integrator.engine.frame_nodes import (
     DAMAGED,
-    HEADER_BYTES,
     MEMBERS,
-    NO_RELATION,
-    RELATION,
     SCRATCH_BYTES,
     VALUES,
     Relations,
-    frames_of,
     index_frames,
     measure,
     not_utf_8,
 )
+from integrator.engine.index import Nodes
+from integrator.engine.json_writer import output_of
+from integrator.engine.pgoutput import HEADER_BYTES, NO_RELATION, RELATION, frames_of
 from integrator.engine.words import WORD, hash_of
 from integrator.errors import DataError, EnvironmentFault, Fault, Place
 
