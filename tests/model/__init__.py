@@ -10,7 +10,8 @@ database    a database's tables, its log of transactions, and a snapshot of it
 postgres    its log as a slot sends it, for the real capture of PostgreSQL
 binlog      its log as MariaDB and MySQL write it, for the real capture of these
 capture     a capture into a spool, the faults of a database, and what must hold of the spool
-scenarios   what each kind of schedule has, and the faults that it may draw
+in_memory   the product's classes, which meet all these instead of the real parts
+scenarios   what each kind of schedule has; `delivery_schedule` and `capture_schedule` run one with its faults
 invariants  what must hold after each schedule
 
 A schedule is a list of numbers, which a seed makes. A shorter list with smaller numbers is a simpler schedule: `explore`

@@ -7,7 +7,8 @@ import sys
 import time
 
 from tests.model.explore import as_text, explore, simplest
-from tests.model.scenarios import SCENARIOS, installed
+from tests.model.in_memory import installed
+from tests.model.scenarios import SCENARIOS
 from tests.model.schedule import Choices
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.model.scenarios import CaptureScenario, Outcome, Scenario
+from tests.model.capture_schedule import CaptureScenario
+from tests.model.delivery_schedule import Scenario
+from tests.model.outcome import Outcome
 from tests.model.schedule import Choices, shrink
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.model.explore import as_text, explore, simplest
-from tests.model.scenarios import SCENARIOS, installed
+from tests.model.in_memory import installed
+from tests.model.scenarios import SCENARIOS
 
 SCHEDULES = 20_000
 """In `make test`, of all scenarios together."""

@@ -19,9 +19,10 @@ from integrator.run.state import shards
 from integrator.sources.capture import marks, stream
 from tests.model import process
 from tests.model.explore import explore
+from tests.model.in_memory import installed
 from tests.model.kafka import Broker, Client, Consumer, Faults, Kafka
 from tests.model.process import Row, Scene
-from tests.model.scenarios import SCENARIOS, installed
+from tests.model.scenarios import SCENARIOS
 
 SEND = Send(exactly_once=True, producer={"bootstrap.servers": "memory"})
 FIRST = CycleRecord("g1", 7, 0, "files", "one definition", 2, 0, "t", 2)
