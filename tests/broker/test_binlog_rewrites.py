@@ -23,6 +23,10 @@ CASES = {
     # the table t, and steps, after each of which it is captured and compared
     "a column with a default": (T, ["alter table t add c int default 7", "insert into t values (3, 'c', 1)"]),
     "a column that is not null": (T, ["alter table t add (c int not null, d int)"]),
+    "a primary key of nulls": (
+        "create table t (k int, v int); insert into t values (null, 1)",
+        ["set sql_mode=''; alter table t add primary key (k)"],
+    ),
     "another type": (T, ["alter table t modify v varchar(30)", "update t set v = 'x' where k = 1"]),
     "another name": (T, ["alter table t change v w varchar(20)", "alter table t rename column w to x"]),
     "labels": (
@@ -106,6 +110,57 @@ def test_rows_that_became_others_without_events_are_read_again(case, server, dat
         spooled.catch_up()
         assert captured(spooled) == table_of(database)
         assert (truncates(spooled) > before) == (not step.startswith(("insert", "update")))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["alter table t drop v", "alter table t add v varchar(30)"],
+        ["alter table t drop v, add v int"],
+        ["alter table t drop v; alter table t add v int"],
+        ["alter table t drop v, add c int", "alter table t drop c", "alter table t add (c int, v int)"],
+    ],
+)
+def test_a_column_that_is_added_again_has_none_of_its_former_values(steps, database, spooled):
+    database(T)
+    spooled.catch_up()
+    for step in steps:
+        assert not truncates(spooled)
+        database(step)
+        spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+    assert truncates(spooled) == 1
+    database("alter table t add w int; insert into t (k) values (19)")
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+    assert truncates(spooled) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["truncate table t", "rename table t to x, u to t", "alter table t add c int default 7"]
+)
+def test_definitions_with_settings_of_their_own_are_followed(text, server, database, spooled):
+    if server.product == "mysql":
+        pytest.skip("MySQL has no SET STATEMENT")
+    database(f"{T}; create table u (k int primary key, v varchar(20)); insert into u values (9, 'u')")
+    spooled.catch_up()
+    database(f"set statement lock_wait_timeout = 5 for {text}")
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+
+
+def test_all_rows_and_tables_come_whatever_limits_a_server_sets(server, database, spooled):
+    database(
+        "".join(f"create table {one} (k int primary key); insert into {one} values (1), (2), (3);" for one in "abct")
+    )
+    limits = {"sql_select_limit": 2, "max_join_size": 1}
+    before = {limit: server.sql(f"select @@global.{limit}").strip() for limit in limits}
+    try:
+        server.sql("; ".join(f"set global {limit} = {value}" for limit, value in limits.items()))
+        spooled.catch_up()
+    finally:
+        server.sql("; ".join(f"set global {limit} = {value}" for limit, value in before.items()))
+    assert {one: len(captured(spooled, one)) for one in "abct"} == dict.fromkeys("abct", 3)
 
 
 @pytest.mark.parametrize("case", NOT_READ_AGAIN)

@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault
 from integrator.sources.postgres.replication import Replication
 from integrator.sources.postgres.server import MissingFault, Server
 from integrator.sources.postgres.slot import options_of
+from integrator.sources.postgres.source import Postgres
 from tests.broker.test_capture_alone import Spooled, database, server  # noqa: F401 - fixtures
 from tests.parts import postgres
 from tests.parts.spooled import rebuilt
@@ -47,6 +49,11 @@ CASES = {
     ),
     "labels in arrays": (
         "create type m as enum ('a', 'b'); create table t (k int primary key, v m[]); insert into t values (1, '{a}')",
+        ["alter type m rename value 'a' to 'z'"],
+    ),
+    "labels in ranges": (
+        "create type m as enum ('a', 'b'); create type r as range (subtype = m); "
+        "create table t (k int primary key, v r); insert into t values (1, '[a,b]')",
         ["alter type m rename value 'a' to 'z'"],
     ),
     "attributes": (
@@ -181,6 +188,49 @@ def test_rows_that_became_others_without_a_change_in_the_log_are_read_again(case
     spooled.catch_up()
     assert truncates(spooled) == before
     assert captured(spooled) == table_of(database)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["alter table t drop v", "alter table t add v text"],
+        ["alter table t drop v; alter table t add v int"],
+        ["alter table t drop v, add c int", "alter table t drop c", "alter table t add c text, add v int"],
+    ],
+)
+def test_a_column_that_is_added_again_has_none_of_its_former_values(steps, database, spooled):
+    database(T)
+    spooled.catch_up()
+    for step in steps:
+        assert not truncates(spooled)
+        database(step)
+        spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+    assert truncates(spooled) == 1
+    database("alter table t add w int; insert into t (k) values (19)")
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+    assert truncates(spooled) == 1
+
+
+def test_a_column_that_is_generated_no_more_has_values_of_rows_that_are_there(database, spooled):
+    database(
+        "create table t (k int primary key, g int generated always as (k * 2) stored); insert into t values (1), (2)"
+    )
+    spooled.catch_up()
+    database("alter table t alter g drop expression")
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+    assert truncates(spooled) == 1
+
+
+def test_tables_whose_names_are_the_same_with_their_schemas_are_left_out(database, spooled):
+    database(f'{T}; create schema "a.b"; create schema a; create table "a.b".c (k int primary key)')
+    database('create table a."b.c" (k int primary key); insert into "a.b".c values (1); insert into a."b.c" values (2)')
+    spooled.catch_up()
+    assert {line["table"] for _, line in spooled.lines()} == {"t"}
+    source = Postgres(PostgresLocation(**{"class": "postgres", "address": spooled.address}), channel="test")
+    assert "a dot" in source.defines().left_out["a.b.c"]
 
 
 def test_what_is_sent_after_the_stream_has_ended_is_answered_with_why_it_has(database, spooled):

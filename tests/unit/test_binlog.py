@@ -1,6 +1,7 @@
 """The log of MySQL and MariaDB: what statements are for a capture, places, and rows that are damaged anywhere."""
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pymysql
@@ -53,7 +54,9 @@ STATEMENTS = {
     "alter table t add column c int default 7": Meaning(True, rewritten=("d.t",)),
     "alter table t add (c int, e int not null)": Meaning(True, rewritten=("d.t",)),
     "alter table t add c int as (k + 1)": Meaning(True, rewritten=("d.t",)),
-    "alter table t add index `default` (k), add primary key (k)": Meaning(True),
+    "alter table t add index `default` (k), add unique key `primary` (k)": Meaning(True),
+    "alter table t add primary key (k)": Meaning(True, rewritten=("d.t",)),
+    "alter table t add constraint p primary key (k)": Meaning(True, rewritten=("d.t",)),
     "alter table t alter column c set default 7": Meaning(True),
     "alter table t drop column c, modify d bigint": Meaning(True, rewritten=("d.t",)),
     "alter table t change c d int, rename to u": Meaning(True, renamed=("d.t", "d.u"), rewritten=("d.t",)),
@@ -88,7 +91,29 @@ STATEMENTS = {
 
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_what_a_statement_is_for_a_capture(text):
-    assert meaning_of(text, "d") == STATEMENTS[text]
+    found = meaning_of(text, "d")
+    assert replace(found, altered="", columns_dropped=(), columns_added=()) == STATEMENTS[text]
+    with_settings = f"set statement max_statement_time=60, sql_mode=concat('for', 'x') for {text}"
+    assert meaning_of(with_settings, "d") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "dropped", "added"),
+    [
+        ("drop c", ["c"], []),
+        ("drop column if exists `C d`", ["c d"], []),
+        ("drop column `index`, add if not exists c int", ["index"], ["c"]),
+        ("drop index c, drop primary key, drop foreign key f, drop check x", [], []),
+        ("drop partition p0", [], []),
+        ("add column (c int, `d e` decimal(3, 2) default 1), drop k", ["k"], ["c", "d e"]),
+        ("add c int after v, add index i (c), add constraint u unique (c)", [], ["c"]),
+        ("rename to u", [], []),
+    ],
+)
+def test_columns_that_come_and_go_are_named(text, dropped, added):
+    found = meaning_of(f"alter table t {text}", "d")
+    assert ([*found.columns_dropped], [*found.columns_added]) == (dropped, added)
+    assert found.altered == ("d.t" if dropped or added else "")
 
 
 def test_names_are_in_lower_case_where_the_server_has_them_so():

@@ -268,7 +268,7 @@ class Log:
                 self._intake.take(TRUNCATED + number)
                 self._commit(event)
         if meaning.defines:
-            if self._tables.others(meaning) or any(map(self._tables.has, meaning.rewritten)):
+            if self._tables.others(meaning) or self._tables.rewritten(meaning):
                 self._spooling.seal()
                 if self._standalone:  # it is followed once, at another server, too
                     self.history.end()

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 _SETTINGS = (
     "set session time_zone = '+00:00', sql_mode = '', wait_timeout = 28800, net_write_timeout = 28800, "
-    "net_read_timeout = 3600, lock_wait_timeout = 86400, sql_quote_show_create = 1"
+    "net_read_timeout = 3600, lock_wait_timeout = 86400, sql_quote_show_create = 1, sql_big_selects = 1, "
+    "sql_select_limit = 18446744073709551615"
 )
-"""By which values are written as text, whatever a user or server sets; and a session stays."""
+"""By which values are written as text, and all rows come, whatever a user or server sets; and a session stays."""
 _WITH_KEYS = ", show_gipk_in_create_table_and_information_schema = ON"
 """The log has generated primary keys, too."""
 _BEFORE_DUMP = "set @master_heartbeat_period = 1000000000, @master_binlog_checksum = @@global.binlog_checksum, "

@@ -7,6 +7,7 @@ from typing import Any
 
 from integrator.channel.databases import BinlogLocation
 from integrator.errors import EnvironmentFault
+from integrator.names.near import meant
 from integrator.sources.binlog.product import NAMES
 from integrator.sources.binlog.server import Session
 
@@ -78,6 +79,18 @@ def grants(session: Session) -> str:
     return (
         "have an administrator run this, which gives our user all rights that a capture needs:\n"
         f"  grant replication slave, {product.monitor} on *.* to {user};\n  grant {rights} on {database}.* to {user};"
+    )
+
+
+def why_none(session: Session) -> str:
+    """Return why our user sees no table: there is no such database, or it may not see its tables; with the remedy."""
+    database = session.server.database
+    if not database or session.rows(_DATABASES, [database, database]):
+        return f"our user sees none: {grants(session)}"
+    known = [str(name) for (name,) in session.rows("show databases")]
+    return (
+        f"our user sees no database {database}; {meant(database, known, 'it sees')}. If the name is right, "
+        f"{grants(session)}"
     )
 
 

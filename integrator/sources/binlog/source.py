@@ -52,7 +52,7 @@ class BinlogSource(CapturedSource):
             with self._server.session() as session:
                 found = catalogue.found(session, self.location, {})
                 sees_none = not (found.tables or found.left_out or found.others)
-                lacks = f"our user sees none: {settings.grants(session)}" if sees_none else ""
+                lacks = settings.why_none(session) if sees_none else ""
                 now, known = catalogue.definition(session, found.tables), self.known
                 if found.tables:
                     known = known.with_versions(now, [one.relation for one in found.tables])

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import chain, dropwhile, islice, pairwise
 
 _NONE = r"(?P<no>/\*M?!\d*|\*/|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|--(?=[\s\x00-\x1f]|\Z)[^\n]*|\#[^\n]*)"
 """Comments, and marks around what is for some servers alone."""
@@ -34,6 +34,9 @@ _ADDED_BY: Mapping[str, tuple[list[str], ...]] = defaultdict(
     tuple, {"period": (["for"],), "system": (["versioning"],), "vector": (["index"], ["key"], ["("])}
 )
 """Words that may be names of columns, and what follows them where they are none."""
+_DROPPED_BESIDE_COLUMNS = frozenset(
+    ("index", "key", "constraint", "primary", "foreign", "check", "partition", "period", "system")
+)
 _MADE = frozenset(("as", "auto_increment", "serial"))
 """A column whose values are made by the server: by an expression, or as numbers."""
 _NOT_OF_THE_TABLE = frozenset(("column", "key", "index"))
@@ -46,7 +49,8 @@ class Meaning:
     defines: it may change what tables there are, or how they are defined. truncated: the tables that it empties,
     DATABASE.TABLE. gone: those that are dropped, and renamed: names that stand for other tables from here on. dropped:
     databases. rewritten: tables whose rows become others without events: a column gets a default, another type or
-    name, or a partition's rows come or go.
+    name, or a partition's rows come or go. altered: the table of these columns. columns_dropped: its columns that go.
+    columns_added: those that come, in rows that are there without a value. Their names are in lower case.
     """
 
     defines: bool = False
@@ -55,6 +59,9 @@ class Meaning:
     renamed: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
+    altered: str = ""
+    columns_dropped: tuple[str, ...] = ()
+    columns_added: tuple[str, ...] = ()
 
 
 @lru_cache
@@ -112,7 +119,24 @@ def begins_transaction(text: str) -> bool:
 
 
 def _tokens(text: str, modes: int = 0) -> Iterator[str]:
-    """Yield words and signs; names in quotes keep these, and texts are one quote. modes: of the client."""
+    """Yield words and signs; names in quotes keep these, and texts are one quote. modes: of the client.
+
+    The settings of MariaDB's SET STATEMENT … FOR are left out (https://mariadb.com/kb/en/set-statement/).
+    """
+    tokens = _all_tokens(text, modes)
+    begin = [*islice(tokens, 2)]
+    if [one.lower() for one in begin] != ["set", "statement"]:
+        tokens = chain(begin, tokens)
+    else:
+        depth = 0
+        for one in tokens:
+            depth += (one == "(") - (one == ")")
+            if not depth and one.lower() == "for":
+                break
+    return tokens
+
+
+def _all_tokens(text: str, modes: int) -> Iterator[str]:
     for found in _token(modes).finditer(text):
         if found.lastgroup == "text":
             yield _TEXT
@@ -160,7 +184,10 @@ def _altered(words: _Words) -> Meaning:
         return Meaning(True)
     own, renamed = words.table(), list[str]()
     words.skip_waiting()
-    rewritten = [own] if is_ignoring or _has_other_values(words.left) else []  # IGNORE: those that do not fit a new key
+    parts = _parts(words.left)
+    is_rewritten = is_ignoring or any(map(_gives_values, parts))  # IGNORE: those that do not fit a new key
+    rewritten = [own] if is_rewritten else []
+    dropped, added = (tuple(name for part in parts for name in names(part)) for names in (_dropped_by, _added_by))
     while words.left:
         word = words.left.pop(0).lower()
         if (word in _OF_PARTITIONS and words.take("partition")) or (
@@ -175,14 +202,18 @@ def _altered(words: _Words) -> Meaning:
             if not words.take("to"):
                 words.take("as")
             renamed = [own, words.table()]
-    return Meaning(True, renamed=tuple(renamed), rewritten=tuple(dict.fromkeys(rewritten)))
+    return Meaning(
+        True,
+        renamed=tuple(renamed),
+        rewritten=tuple(dict.fromkeys(rewritten)),
+        altered=own if dropped or added else "",
+        columns_dropped=dropped,
+        columns_added=added,
+    )
 
 
-def _has_other_values(words: Sequence[str]) -> bool:
-    """Return whether what follows ALTER TABLE and a name gives columns of rows that are there another value or name.
-
-    MODIFY and CHANGE count whatever they change: which types convert without a change of values is not looked into.
-    """
+def _parts(words: Sequence[str]) -> list[list[str]]:
+    """Return what is between the commas of a list, in lower case."""
     parts, depth = [list[str]()], 0
     for word in map(str.lower, words):
         depth += (word == "(") - (word == ")")
@@ -190,12 +221,39 @@ def _has_other_values(words: Sequence[str]) -> bool:
             parts.append([])
         else:
             parts[-1].append(word)
-    return any(_gives_values(part) for part in parts)
+    return parts
+
+
+def _column(words: Sequence[str], beside: frozenset[str]) -> str:
+    """Return the column's name with which a part continues; nothing where it is of something else."""
+    is_column = list(words[:1]) == ["column"]
+    left = [*dropwhile(_OF_EXISTENCE.__contains__, words[is_column:])]
+    return _unquoted(left[0]) if left and (is_column or left[0] not in beside) else ""
+
+
+def _dropped_by(part: list[str]) -> list[str]:
+    name = _column(part[1:], _DROPPED_BESIDE_COLUMNS) if part[:1] == ["drop"] else ""
+    return [name] if name else []
+
+
+def _added_by(part: list[str]) -> list[str]:
+    if part[:1] != ["add"]:
+        return []
+    inner = part[1 + (part[1:2] == ["column"]) :]
+    lists = _parts(inner[1:-1]) if inner[:1] == ["("] else [part[1:]]
+    return [*filter(None, (_column(one, _ADDED_BESIDE_COLUMNS) for one in lists))]
 
 
 def _gives_values(part: list[str]) -> bool:
+    """Return whether a part of an ALTER TABLE gives columns of rows that are there another value or name.
+
+    MODIFY and CHANGE count whatever they change: which types convert without a change of values is not looked into. A
+    primary key has zeros, where a client is not strict, for nulls.
+    """
     match part:
-        case ["modify" | "change", *_] | ["rename", "column", *_] | ["convert", "to", *_]:
+        case ["modify" | "change", *_] | ["rename", "column", *_] | ["convert", "to", *_] | ["add", "primary", *_]:
+            return True
+        case ["add", "constraint", *more] if "primary" in more[:2]:
             return True
         case ["add", second, *more] if second not in _ADDED_BESIDE_COLUMNS and more[:1] not in _ADDED_BY[second]:
             return _has_own_values(part)

@@ -178,7 +178,10 @@ class Tables:
             kept.clear()
         record, others = self._rows.record, self.others(meaning)
         record.types.clear()  # the catalogue of now has those of after the statement
-        rewritten = [name for name in meaning.rewritten if self.has(name) and name not in others]
+        rewritten = [name for name in self.rewritten(meaning) if name not in others]
+        if position > record.followed and meaning.columns_dropped and self.has(meaning.altered):
+            record.drop(meaning.altered, meaning.columns_dropped)
+            self._rows.write()
         if not (others or rewritten) or position <= record.followed:
             return
         if any(self._rows.is_due(record.numbers[name]) for name in (*others, *rewritten)):
@@ -187,6 +190,15 @@ class Tables:
         self._number(others)
         record.followed = position
         self._rows.write()
+
+    def rewritten(self, meaning: Meaning) -> list[str]:
+        """Return the tables of ours whose rows are others after a statement.
+
+        A column that was dropped, and comes again, has no value in rows whose messages have one.
+        """
+        dropped = {*self._rows.record.dropped.get(meaning.altered, ()), *meaning.columns_dropped}
+        again = [meaning.altered] if dropped & {*meaning.columns_added} else []
+        return [name for name in dict.fromkeys([*meaning.rewritten, *again]) if self.has(name)]
 
     def others(self, meaning: Meaning) -> list[str]:
         """Return the tables of ours whose names stand for others after a statement."""

@@ -287,6 +287,7 @@ class FirstRows:
         record.reading[name] = reading
         if refresh is None:  # else what became others before is yet to be noticed
             self._note_shapes([table])
+            record.dropped.pop(name, None)
         return reading, number, refresh.truncate if refresh else was_sent
 
     def copy(self, into: Spooling) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,8 @@ class Record:
     copies: the position of the rows that were read last, and how many tables were begun to be read at it.
     sent: tables of which rows were read, if not all: a truncate is before the next ones. again: those whose rows are to
     be read again. behind: those whose topics have other rows than they, and why. shapes: what tells whether the rows of
-    a table became others without a change in the log. unpublished: tables that are wanted, and whose changes PostgreSQL
+    a table became others without a change in the log. dropped: of tables the columns that were dropped since their rows
+    were read. unpublished: tables that are wanted, and whose changes PostgreSQL
     does not send, with what must be done. reading: tables of which some rows were read. asked: refreshes that have not
     ended. gtids: the transactions that were captured up to `confirmed`, where a binary log has such names. files: how
     much higher files of the log are numbered here than at the server, for positions ascend where it is another one.
@@ -56,6 +58,7 @@ class Record:
     again: list[str] = field(default_factory=list)
     behind: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    dropped: dict[str, list[str]] = field(default_factory=dict)
     unpublished: dict[str, str] = field(default_factory=dict)
     reading: dict[str, Reading] = field(default_factory=dict)
     asked: dict[str, Asked] = field(default_factory=dict)
@@ -63,6 +66,10 @@ class Record:
     files: int = 0
     inherited: str = ""
     inherited_until: int = 0
+
+    def drop(self, table: str, columns: Iterable[str]) -> None:
+        """Note columns that were dropped: rows that were sent have values of them."""
+        self.dropped[table] = sorted({*self.dropped.get(table, ()), *columns})
 
     def write(self, spool: Path) -> None:
         """Make it durable, in the directory of the spool."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from integrator.sources.postgres.slot import version_of
 from integrator.tables.sql import postgres_catalogue
 from integrator.tables.sql.postgres_catalogue import literal
 
+_SAME_NAME = "has the same name, with its schema, as another one, for a dot is in one of both: rename it"
 _TABLES = """
 with recursive member(root, oid) as (
   select c.oid, c.oid from pg_class c where c.relkind in ('r', 'p')
@@ -139,7 +141,7 @@ class Found:
 def found(session: Session, location: PostgresLocation) -> Found:
     """Return which tables are captured. Raises SourceAway, EnvironmentFault."""
     tables, left_out, unlogged, partitions = list[Captured](), dict[str, str](), set[str](), set[int]()
-    others, closed = list[str](), list[Captured]()
+    others, closed, seen = list[str](), list[Captured](), Counter[str]()
     for oid, schema, name, kind, is_partition, identity, *rights, columns, listed, heirs in session.rows(
         _asked(session)
     ):
@@ -149,6 +151,7 @@ def found(session: Session, location: PostgresLocation) -> Found:
         if not is_wanted(full, location):
             others.append(full)
             continue
+        seen[full] += 1
         members = [Member(*one) for one in listed]
         unread = _why_not_read(quoted(schema), f"{quoted(schema)}.{quoted(name)}", *rights)
         why = "" if columns else "has no columns"
@@ -164,7 +167,10 @@ def found(session: Session, location: PostgresLocation) -> Found:
             )
         if not (unread or why):
             partitions |= {one.oid for one in members} - {oid}
-    return Found(tuple(tables), left_out, tuple(closed), frozenset(unlogged), frozenset(partitions), tuple(others))
+    same = {name for name, count in seen.items() if count > 1}
+    left_out |= dict.fromkeys(same, _SAME_NAME)
+    both = (tuple(one for one in some if one.name not in same) for some in (tables, closed))
+    return Found(next(both), left_out, next(both), frozenset(unlogged), frozenset(partitions), tuple(others))
 
 
 def _asked(session: Session) -> str:

@@ -8,7 +8,7 @@ files that tables are in. It is kept with the capture, and compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,8 +23,9 @@ with recursive member(root, oid, attached) as (
   union all
   select m.root, h.inhrelid, h.xmin::text from member m join pg_inherits h on h.inhparent = m.oid
   join pg_class c on c.oid = h.inhrelid where c.relispartition),
-attribute(root, number, name, type, modifier, written, missing) as (
-  select a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.xmin::text, exists (
+attribute(root, number, name, type, modifier, written, generated, missing) as (
+  select a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.xmin::text,
+    coalesce(to_jsonb(a)->>'attgenerated', ''), exists (
     select from member m join pg_attribute p on p.attrelid = m.oid
     where m.root = a.attrelid and p.attname = a.attname and to_jsonb(p)->>'atthasmissing' = 'true')
   from pg_attribute a where a.attrelid = any(%s) and a.attnum > 0 and not a.attisdropped),
@@ -33,6 +34,8 @@ used(root, oid) as (
   union
   select u.root, inner_type.oid from used u join pg_type t on t.oid = u.oid cross join lateral (
     select t.typelem where t.typelem <> 0 union all select t.typbasetype where t.typbasetype <> 0
+    union all select r.rngsubtype from pg_range r
+      where t.oid in (r.rngtypid, (to_jsonb(r)->>'rngmultitypid')::oid)
     union all select a.atttypid from pg_attribute a
     where a.attrelid = t.typrelid and t.typtype = 'c' and a.attnum > 0 and not a.attisdropped) as inner_type(oid)),
 part(root, name, value) as (
@@ -50,7 +53,7 @@ select c.oid::bigint, json_build_object(
       coalesce(nullif(p.relfilenode, 0), pg_relation_filenode(m.oid), 0)::bigint, m.oid::regclass::text))
     from member m join pg_class p on p.oid = m.oid where m.root = c.oid),
   'columns', (select json_object_agg(a.number, json_build_array(a.name, a.type::bigint, a.modifier, a.written,
-      a.missing)) from attribute a where a.root = c.oid),
+      a.generated, a.missing)) from attribute a where a.root = c.oid),
   'types', (select json_object_agg(p.name, p.value) from part p where p.root = c.oid))
 from pg_class c where c.oid = any(%s)
 """
@@ -78,15 +81,23 @@ def with_shapes(session: Session, tables: Sequence[Captured], publication: str) 
     return [replace(one, shape=shapes.get(one.relation.oid, {})) for one in tables]
 
 
-def reason(session: Session, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def columns_of(shape: Mapping[str, Any]) -> set[str]:
+    """Return the names of a table's columns."""
+    return {name for name, *_ in (shape["columns"] or {}).values()}
+
+
+def reason(session: Session, before: Mapping[str, Any], now: Mapping[str, Any], dropped: Collection[str] = ()) -> str:
     """Return why the rows of a table are others than the log has; nothing where they are not.
 
-    before, now: its shapes. Raises SourceAway, EnvironmentFault.
+    before, now: its shapes. dropped: columns that were dropped since its rows were read. Raises SourceAway,
+    EnvironmentFault.
     """
-    return next(_reasons(session, before, now), "")
+    return next(_reasons(session, before, now, dropped), "")
 
 
-def _reasons(session: Session, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _reasons(
+    session: Session, before: Mapping[str, Any], now: Mapping[str, Any], dropped: Collection[str]
+) -> Iterator[str]:
     if before["publication"] != now["publication"]:
         yield "the publication was altered, and may have lacked changes of it meanwhile"
     old, new = before["members"], now["members"]
@@ -98,7 +109,7 @@ def _reasons(session: Session, before: Mapping[str, Any], now: Mapping[str, Any]
     written = [new[oid][-1] for oid in stayed if new[oid][2] != old[oid][2]]
     if written and len(old) > 1:
         yield f"partitions were truncated or written anew: {', '.join(written)}"
-    yield from _of_columns(before["columns"], now["columns"], is_written=bool(written))
+    yield from _of_columns(before["columns"] or {}, now["columns"] or {}, dropped, is_written=bool(written))
     yield from _of_types(before["types"] or {}, now["types"] or {})
     for oid, (_, kind, _, name) in new.items():
         if oid not in old and kind == "r" and _had_rows(session, int(oid), name):
@@ -114,14 +125,21 @@ def _had_rows(session: Session, oid: int, name: str) -> bool:
     return bool(has_rows)
 
 
-def _of_columns(before: Mapping[str, Any], now: Mapping[str, Any], *, is_written: bool) -> Iterator[str]:
-    """is_written: whether the table has other files, as after a change of each row, a VACUUM FULL or a TRUNCATE."""
-    for number, (name, type_, modifier, row, has_default) in now.items():
+def _of_columns(
+    before: Mapping[str, Any], now: Mapping[str, Any], dropped: Collection[str], *, is_written: bool
+) -> Iterator[str]:
+    """Yield as `reason`. is_written: the table has other files, as after a VACUUM FULL or a TRUNCATE."""
+    gone = {*dropped, *(name for number, (name, *_) in before.items() if number not in now)}
+    for number, (name, type_, modifier, row, generated, has_default) in now.items():
         if number not in before:
             if has_default or is_written:
                 yield f"column {name} is added with a default"
+            elif name in gone:
+                yield f"column {name} was dropped, and is added again: rows that were sent have its former values"
             continue
-        old_name, old_type, old_modifier, row_before, _ = before[number]
+        old_name, old_type, old_modifier, row_before, was_generated, _ = before[number]
+        if was_generated and not generated:
+            yield f"column {name} is not generated any more"
         if name != old_name:
             yield f"column {old_name} is called {name}"
         if type_ != old_type or (is_written and (modifier, row) != (old_modifier, row_before)):

@@ -11,7 +11,7 @@ from integrator.sources.capture.definitions import is_wanted
 from integrator.sources.capture.record import Record
 from integrator.sources.postgres.catalogue import Captured, Found, found
 from integrator.sources.postgres.publication import publish
-from integrator.sources.postgres.rewrites import reason, with_shapes
+from integrator.sources.postgres.rewrites import columns_of, reason, with_shapes
 from integrator.sources.postgres.server import Session
 from integrator.sources.postgres.slot import Names
 
@@ -55,7 +55,9 @@ class PublishedTables:
             is_read = record.read.get(one.name) == one.relation.oid
             if not is_read or not one.shape or before == one.shape:  # without a shape, it was dropped meanwhile
                 continue
-            if before and (why := reason(self._session, before, one.shape)):
+            if before and (gone := columns_of(before) - columns_of(one.shape)):
+                record.drop(one.name, gone)
+            if before and (why := reason(self._session, before, one.shape, record.dropped.get(one.name, ()))):
                 reasons[one.name] = why
             else:
                 shapes[one.name] = dict(one.shape)
