@@ -15,7 +15,7 @@ from integrator.deliver.kafka import probe, topics
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
 from integrator.names.numbers import are, counted
 from integrator.plan import Plan
-from integrator.plan.compaction import CLEANUP, COMPACTED, partial_keys
+from integrator.plan.compaction import CLEANUP, COMPACTED, TRUNCATES, has_truncates, partial_keys
 from integrator.refresh import tries
 from integrator.sources.contract import Problems
 from integrator.sources.tables import Database, TableSource
@@ -89,11 +89,12 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     yield report + (f", to be created: {', '.join(absent)}" if absent else "")
     partial = partial_keys(plan.recipe.tables)
     keyless = [table.topic for table in plan.recipe.tables if table.keyless]
-    compacted = probe.compacted(properties, [*partial, *keyless])
+    truncated = [table.topic for table in plan.recipe.tables if has_truncates(table)]
+    compacted = probe.compacted(properties, [*dict.fromkeys([*partial, *keyless, *truncated])])
     if refused := [f"{one}: is compacted ({CLEANUP}), and {partial[one]}" for one in compacted if one in partial]:
         raise ConfigurationError("\n".join(refused))
-    for topic in compacted:
-        yield f"{topic}: is compacted ({CLEANUP}), and {COMPACTED}"
+    for which, why in ((keyless, COMPACTED), (truncated, TRUNCATES)):
+        yield from (f"{one}: is compacted ({CLEANUP}), and {why}" for one in compacted if one in which)
     later = [topic for topic in keyless if topic in new]
     if later and plan.create_topics == BROKER and probe.compacted_anew(properties):
         yield f"{', '.join(later)}: will be compacted (log.{CLEANUP} of the brokers), and {COMPACTED}"

@@ -95,7 +95,8 @@ def import_tables(config: Config, given: Given, draft: Draft) -> Tables:
         every = (*chosen, *(one.full_name for one in tables.others))
         if wanted is None or sorted(one for one in every if is_wanted(one, wanted)) != chosen:
             wanted = _Wanted([glob.escape(one) for one in chosen], [])
-        tables.tables = named({name: one for name in chosen for one in tables.tables if one.full_name == name})
+        named_so = {name: one for name in chosen for one in tables.tables if one.full_name == name}
+        tables.tables = named(named_so, dict.fromkeys(named_so, 0))
     if wanted.tables:
         draft.source["tables"] = wanted.tables
     if wanted.exclude:

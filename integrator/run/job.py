@@ -76,6 +76,7 @@ class Job:
 
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
+        self.state.make()  # which says what is wrong with the directory; the source's own may be in it
         self.plan.changes.prepare(self.plan.recipe.read.path)
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)

@@ -117,11 +117,11 @@ def test_a_table_is_resumed_in_a_process_that_runs(tables, database, broker, avr
     path = avro()
     daemon = Daemon(path)
     try:
-        until(lambda: rows(broker, registry_server, f"{name}.t") == {1: "a"}, "the first rows", 60)
+        until(lambda: rows(broker, registry_server, f"{name}.t") == {1: "a"}, "the first rows")
         refuse(database, registry_server, name)
         state = State(str(path.parent / "state" / name))
-        until(lambda: "t" in aside.read(state.path), lambda: "\n".join(daemon.lines[-5:]), 60)
-        until(lambda: rows(broker, registry_server, f"{name}.u") == {1: "a", 2: "b"}, "the other table", 60)
+        until(lambda: "t" in aside.read(state.path), lambda: "\n".join(daemon.lines[-5:]))
+        until(lambda: rows(broker, registry_server, f"{name}.u") == {1: "a", 2: "b"}, "the other table")
         with pytest.raises(EnvironmentFault, match="not set aside: u; set aside: t"):
             resume_tables(state, name, ["u"])
         registry_server.client.set_compatibility(f"{name}.t-value", "NONE")
@@ -129,10 +129,9 @@ def test_a_table_is_resumed_in_a_process_that_runs(tables, database, broker, avr
         until(
             lambda: rows(broker, registry_server, f"{name}.t") == {1: "a", 2: 2},
             lambda: "\n".join(daemon.lines[-9:]),
-            60,
         )
         database.run("insert into t values (4, 4)")
-        until(lambda: rows(broker, registry_server, f"{name}.t") == {1: "a", 2: 2, 4: 4}, "what follows", 60)
+        until(lambda: rows(broker, registry_server, f"{name}.t") == {1: "a", 2: 2, 4: 4}, "what follows")
     finally:
         daemon.kill(everything=True)
 

@@ -21,8 +21,9 @@ _SEGMENT = (
     "HVR_KAFKA_PROPERTY"
 )
 _RECORD = (
-    "the topic does not take such records: one that is compacted (cleanup.policy) takes none without a key: give the "
-    "table a key or a MessageKey, or do not compact the topic; brokers that validate schemas take none of others; a "
+    "the topic does not take such records: one that is compacted (cleanup.policy) takes none without a key, as a "
+    "truncate is: leave truncates out ({action: Capture, NoTruncate: true}), give the table a key or a MessageKey, or "
+    "do not compact the topic; brokers that validate schemas take none of others; a "
     "MessageTimestamp must be within message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic "
     "(message.timestamp.difference.max.ms before Kafka 3.6) from the brokers' clock"
 )

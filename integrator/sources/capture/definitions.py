@@ -149,15 +149,15 @@ class Definitions:
         Of a relation a column may be null if it might be in any text that defines it: PostgreSQL's log does not say
         that.
         """
-        made: dict[str, Table] = {}
+        made, since = dict[str, Table](), dict[str, int]()
         for number, text in enumerate(self.texts):
             for table in _tables(text):
                 name = table.full_name
                 digest = self.current.get(name, 0)
-                before = made.setdefault(name, table)  # which also keeps its place among names
+                before, _ = made.setdefault(name, table), since.setdefault(name, number)
                 if number in (versions := self.versions.get(digest, ())):
                     made[name] = table if number == versions[0] else _merged(before, table)
-        return named(made)
+        return named(made, since)
 
     def known_of(self, name: str) -> list[Table]:
         """Return all definitions of a table, SCHEMA.TABLE, the latest last."""
@@ -234,13 +234,14 @@ def _merged(before: Table, after: Table) -> Table:
     return replace(after, columns=tuple(columns))
 
 
-def named(tables: dict[str, Table]) -> list[Table]:
+def named(tables: dict[str, Table], since: Mapping[str, int]) -> list[Table]:
     """Return tables by names that no two of them have, whatever their case: SCHEMA_TABLE where another one has it.
 
-    A table that has such a name in the database goes before those that have it in other case.
+    A table keeps its name, whatever tables come later. Of those that come together, one that has such a name in the
+    database goes before those that have it in other case. since: the number of the text that first has each.
     """
     found: dict[str, Table] = {}
-    for table in sorted(tables.values(), key=lambda one: one.base_name != one.name):
+    for table in sorted(tables.values(), key=lambda one: (since[one.full_name], one.base_name != one.name)):
         key = next(one for one in _names_of(table) if one not in found)
         found[key] = replace(table, name=key)
     places = {full_name: place for place, full_name in enumerate(tables)}
