@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from integrator.compare.results import Difference, TableResult
     from integrator.plan import Plan
 
-DIFFERENT, NOTHING_COMPARED = 4, 2
-"""Exit codes: tables and topics differ; no table could be compared."""
+DIFFERENT, NOT_PROVED = 4, 2
+"""Exit codes: tables and topics differ; nothing differs, and a table is not proved."""
 
 
 def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -57,7 +57,7 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Compare tables of a captured database with their topics, while changes continue.
 
-    Exit code 4: they differ; 2: none can be compared.
+    Exit code 0: all are equal; 4: they differ; 2: nothing was found to differ, and some are not proved.
     """
     from integrator.compare.job import Comparison, Options
 
@@ -88,8 +88,8 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
         _repair(comparison, yes=yes, console=Console(stderr=True) if as_object else output.console())
     if any(one.differs for one in results):
         raise typer.Exit(DIFFERENT)
-    if all(one.why for one in results):
-        raise typer.Exit(NOTHING_COMPARED)
+    if not all(one.is_equal for one in results):
+        raise typer.Exit(NOT_PROVED)
 
 
 def _position(at: str) -> str:
@@ -109,12 +109,14 @@ def _pairs(made: Plan, from_topics: Sequence[str], to_topics: Sequence[str]) -> 
     """Compare topics with topics, whose brokers are those of the channel."""
     from integrator.compare.at_topic import Topics
     from integrator.compare.pairs import TopicPair
+    from integrator.compare.tables import effects_of
     from integrator.librdkafka.properties import client_properties
 
     topics = Topics(client_properties(made.recipe.send.producer))
     try:
         registry = made.registry.access if made.registry else None
-        return [TopicPair(topics, pair, registry).run() for pair in zip(from_topics, to_topics, strict=True)]
+        effects = {one.topic: effects_of(one) for one in made.recipe.tables if not made.recipe.messages.layout.envelope}
+        return [TopicPair(topics, pair, registry, effects).run() for pair in zip(from_topics, to_topics, strict=True)]
     finally:
         topics.close()
 
@@ -144,7 +146,7 @@ def _follow(planned: Callable[[], Plan], options: Options, pause: float, *, as_o
 
 
 def _numbers(one: TableResult) -> str:
-    names = ("missing", "extra", "different", "unsettled", "ambiguous")
+    names = ("missing", "extra", "different", "unsettled", "ambiguous", "shared")
     return ", ".join(f"{name} {getattr(one, name):,}" for name in names if getattr(one, name))
 
 
@@ -153,7 +155,8 @@ def _repair(comparison: Comparison, *, yes: bool, console: Console) -> None:
     found = comparison.repairs()
     for one in found:
         text = f"{counted(one.again, 'row')} sent again, {counted(one.deleted, 'key')} deleted"
-        more = f"; {counted(one.left, 'difference')} left, whose keys cannot be had" if one.left else ""
+        left = f"; {counted(one.left, 'difference')} left: the key is not known, or the row cannot be sent"
+        more = left if one.left else ""
         console.print(f"{one.table}: repair: {text}{more}", highlight=False, markup=False)
     if not any(one.requests for one in found):
         return
@@ -207,6 +210,8 @@ def _remarks(one: TableResult) -> list[str]:
         found.append(f"{counted(one.incomplete, 'message')} without columns that the source has left out")
     if one.ambiguous:
         found.append(f"{counted(one.ambiguous, 'key')} with messages in several partitions, which have no order")
+    if one.shared:
+        found.append(f"{counted(one.shared, 'key')} of messages that several rows of the table have: not compared")
     if one.moved:
         found.append(
             f"{counted(one.moved, 'key')} with messages in several partitions, taken in the order of positions"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -28,11 +28,15 @@ _MICROS_TO_2000 = 946_684_800_000_000
 
 @dataclass(frozen=True)
 class Taken:
-    """Rows of a table as messages. rejected: how many rows the plan would not send, for they cannot be."""
+    """Rows of a table as messages. rejected: how many rows the plan would not send, for they cannot be.
+
+    numbers: which row each message is of; none where that is not known.
+    """
 
     keys: list[bytes | None]
     values: list[bytes | None]
     rejected: int = 0
+    numbers: list[int] = field(default_factory=list)
 
 
 class AsMessages:
@@ -68,11 +72,13 @@ class AsMessages:
             if isinstance(known, SchemasFound):
                 raise EnvironmentFault(f"{known}: the table was altered while it is compared: compare again") from None
             raise known or error from None
-        return replace(found, rejected=rejected)
+        numbers = found.numbers if len(found.numbers) == len(found.keys) else []
+        return replace(found, rejected=rejected, numbers=numbers)
 
     @staticmethod
     def _take(bundler: Bundler, rows: pa.RecordBatch, found: Taken) -> None:
         if rows.num_rows:
+            found.numbers.extend(int(one.rpartition("|")[2], 16) for one in rows["integ_seq"].to_pylist())
             for messages in bundler.add(rows):
                 found.keys.extend(messages.keys.to_pylist())
                 found.values.extend(messages.values.to_pylist())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from integrator import registration
@@ -82,7 +83,7 @@ class Comparison:
         if self.options.at:
             self.standing.wait_until_captured(self.options.at)
         self.standing.wait_for_refreshes([*self.names.values()])
-        tables, why = compared(self.plan.recipe, [*self.names])
+        tables, why = compared(self.plan.recipe, [*self.names], leaves_out=self.source.leaves_out)
         with ExitStack() as held:
             directory = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="compare-")))
             topics = Topics(client_properties(self.plan.recipe.send.producer))
@@ -106,9 +107,8 @@ class Comparison:
             self.standing.wait_for(rows.last)
             ends = topics.ends(counts)
             self.found = list(self._first(topics, sides, (first, ends), why))
-            for found in self.found:
-                rounds.name_repeated(found, topics, ends)
-            self._settle(topics, rows, counts, ends)
+            self._each(self.found, why, lambda found: rounds.name_repeated(found, topics, ends))
+            self._settle(topics, rows, (counts, ends), why)
         for found in self.found:
             found.result.position = self.points.shown(rows.last)
             found.result.seconds = round(time.monotonic() - began, 3)
@@ -178,8 +178,18 @@ class Comparison:
             first_look(found, self.noted)
             yield found
 
-    def _settle(self, topics: Topics, rows: TableRows, counts: dict[str, int], ends: Offsets) -> None:
+    def _each(self, tables: Sequence[Found], why: dict[str, str], do: Callable[[Found], None]) -> None:
+        """Do something with each table; those that turn out not to be comparable are none of ours any more."""
+        for found in [one for one in tables if one.result.table not in why]:
+            try:
+                do(found)
+            except NotComparable as reason:
+                why[found.result.table] = str(reason)
+        self.found = [one for one in self.found if one.result.table not in why]
+
+    def _settle(self, topics: Topics, rows: TableRows, of: tuple[dict[str, int], Offsets], why: dict[str, str]) -> None:
         """Look at what differs again, at later positions, until it is settled, or changes too often."""
+        counts, ends = of
         for _ in range(_ROUNDS):
             open_ = list(rounds.left(self.found))
             if not open_:
@@ -189,18 +199,20 @@ class Comparison:
                 there = {one.name: one for one in reached.point.tables({self.names[one.result.table] for one in open_})}
                 self.there |= there
                 again = Round(topics, rows, reached, there)
-                for found in open_:
-                    at_source = self.names[found.result.table]
-                    found.key = again.key_of(at_source)
-                    rounds.with_texts(found, topics, found.key, ends)
-                    again.read(found, at_source)
+                self._each(open_, why, partial(self._read_again, again, ends))
             finally:
                 reached.point.close()
             rows.last = reached.point.lsn
             self.standing.wait_for(rows.last)
             until = topics.ends(counts)
-            for found in open_:
-                again.settle(found, self.noted[reached.number], ends, until)
+            self._each(open_, why, partial(again.settle, before=self.noted[reached.number], ends=ends, until=until))
             ends = until
         for found in rounds.left(self.found):
             found.result.unsettled += len(found.candidates)
+
+    def _read_again(self, again: Round, ends: Offsets, found: Found) -> None:
+        """Read the rows of what differs in a table."""
+        at_source = self.names[found.result.table]
+        found.key = again.key_of(at_source)
+        rounds.with_texts(found, again.topics, found.key, ends)
+        again.read(found, at_source)

@@ -16,7 +16,7 @@ from integrator.compare.results import TableResult
 from integrator.errors import EnvironmentFault
 
 FILE = "compared.json"
-_NUMBERS = ("rows", "equal", "missing", "extra", "different", "unsettled", "ambiguous", "repeated")
+_NUMBERS = ("rows", "equal", "missing", "extra", "different", "unsettled", "ambiguous", "shared", "repeated")
 
 
 def kept(state: Path) -> dict[str, dict[str, Any]]:

@@ -20,8 +20,8 @@ class Merged:
     rows: of the table. equal: how many keys have the same row at both. different: records of the table, of the topic.
     missing: of the table alone. gone: of the table, and the messages after which the topic has no row of them. extra:
     of the topic alone. ambiguous: of how many keys messages are in several partitions, without an order. moved: of how
-    many they are in several partitions, ordered by their positions. repeated: messages whose changes an earlier message
-    of their keys has.
+    many they are in several partitions, ordered by their positions. shared: how many keys several rows of the table
+    have. repeated: messages whose changes an earlier message of their keys has.
     """
 
     rows: int
@@ -32,6 +32,7 @@ class Merged:
     extra: Records
     ambiguous: int = 0
     moved: int = 0
+    shared: int = 0
     repeated: Records = field(default_factory=lambda: np.zeros(0, RECORD))
 
 
@@ -82,7 +83,9 @@ class Folded:
 def folded(records: Records, clear: Clear) -> Folded:
     """Return the last record of each key: that of its partition, or, of several, the one with the highest position."""
     if clear.change:
-        records = records[_changes(records) > clear.change]
+        change = _changes(records)
+        is_foreign = (change == b"") & ((records["effect"] & KIND) == SET)  # and may be after it: ours have a position
+        records = records[(change > clear.change) | is_foreign]
     elif clear.at >= 0:
         after = (records["at"] > clear.at) | ((records["at"] == clear.at) & (records["inside"] > clear.inside))
         records = records[after]
@@ -155,4 +158,5 @@ def merge(table: Records, topic: Records, several: Records) -> Merged:
         gone=(together[gone], together[gone + 1]),
         extra=together[alone[(side[alone] == 1) & is_set[alone]]],
         ambiguous=len(several),
+        shared=int((np.add.reduceat(side == 0, at, dtype=np.int64) > 1).sum()),
     )

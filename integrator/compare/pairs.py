@@ -1,7 +1,8 @@
 """Topics compared with topics, by key and value, after what is around rows is taken away: for migrations.
 
 Each side is read to where it ends when that begins, and folded by key. What comes meanwhile is read in rounds, until
-keys that differ stay so without a new message. Values are compared as they are written, in the columns that both have.
+keys that differ stay so without a new message; those that have one in each round are not settled. Values are compared
+as they are written, in the columns that both have.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from integrator.compare.at_topic import Offsets, Topics, key_digest, ranges_of, values_of
 from integrator.compare.digests import NO_ROW, Digester, Records, Runs, digest_of, packed
 from integrator.compare.merging import Clear, merged_topics
-from integrator.compare.messages import CLEARED, GONE, SET, Documents, Row
-from integrator.compare.results import Difference, Kind, TableResult
+from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Effects, Row
+from integrator.compare.results import Difference, Kind, TableResult, same
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.registry_access import RegistryAccess
 from integrator.errors import ConfigurationError, DataError
@@ -30,11 +32,12 @@ _FLATTENED = "__"
 
 @dataclass
 class Side:
-    """A topic. columns: of its first rows. read_to: where its partitions were read to."""
+    """A topic. columns: of the rows that were read. first, read_to: where partitions begin, and were read to."""
 
     topic: str
     partitions: int
     columns: dict[str, None] = field(default_factory=dict)
+    first: Offsets = field(default_factory=dict)
     read_to: Offsets = field(default_factory=dict)
 
 
@@ -54,10 +57,20 @@ def unwrapped(document: Any) -> tuple[int, Row]:
 
 
 class TopicPair:
-    """Two topics. registry: by which schemas of both are found, where they have any."""
+    """Two topics. registry: by which schemas of both are found, where they have any.
 
-    def __init__(self, topics: Topics, names: tuple[str, str], registry: RegistryAccess | None) -> None:
+    effects: by topics, how the effect of messages without an envelope is known, where it is.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        names: tuple[str, str],
+        registry: RegistryAccess | None,
+        effects: Mapping[str, Effects] = MappingProxyType({}),
+    ) -> None:
         """Take the names of both. Raises ConfigurationError for one that is not there."""
+        self._readers = {name: effects[name].reader() for name in names if name in effects}
         counts = topics.partitions(names)
         if missing := [name for name in names if name not in counts]:
             raise ConfigurationError(f"missing at the brokers: the topics {', '.join(missing)}")
@@ -72,23 +85,30 @@ class TopicPair:
         old, new = self._sides
         for side in self._sides:
             self._sample(side)
-        columns = [name for name in old.columns if name in new.columns]
-        if not columns:
-            raise ConfigurationError(f"{old.topic} and {new.topic} have no column of the same name")
-        digester = Digester(columns, ())
-        result = TableResult(old.topic, new.topic)
+        read, columns = list[str](), self._common()
+        while read != columns:  # again, where later rows have more columns than the first ones
+            result, read = TableResult(old.topic, new.topic), columns
+            with tempfile.TemporaryDirectory(prefix="compare-") as directory:
+                runs = [Runs(Path(directory) / side) for side in ("old", "new")]
+                pairs = zip(self._sides, runs, strict=True)
+                clears = [self._read(side, one, Digester(columns, ())) for side, one in pairs]
+                if any(one.at >= 0 for one in clears):
+                    result.why = "a topic has truncates, whose place among messages of other partitions is not known"
+                    return result
+                columns = self._common()
+                open_ = self._merge(runs, result) if read == columns else {}
         others = [*(name for side in self._sides for name in side.columns if name not in columns)]
         result.left_out = tuple(dict.fromkeys(others))
-        with tempfile.TemporaryDirectory(prefix="compare-") as directory:
-            runs = [Runs(Path(directory) / side) for side in ("old", "new")]
-            clears = [self._read(side, one, digester) for side, one in zip(self._sides, runs, strict=True)]
-            if any(one.at >= 0 for one in clears):
-                result.why = "a topic has truncates, whose place among messages of other partitions is not known"
-                return result
-            open_ = self._merge(runs, result)
         self._settle(open_, columns, result)
         result.seconds = round(time.monotonic() - began, 3)
         return result
+
+    def _common(self) -> list[str]:
+        """Return the columns that both have. Raises ConfigurationError where there are none."""
+        old, new = self._sides
+        if columns := [name for name in old.columns if name in new.columns]:
+            return columns
+        raise ConfigurationError(f"{old.topic} and {new.topic} have no column of the same name")
 
     def _merge(self, runs: Sequence[Runs], result: TableResult) -> dict[bytes, Kind]:
         found: dict[bytes, Kind] = {}
@@ -109,20 +129,26 @@ class TopicPair:
         ends = self._topics.ends({side.topic: side.partitions})
         first = self._topics.first({side.topic: side.partitions})
         near = {place: min(end, first[place] + _SAMPLED) for place, end in ends.items()}
-        for _, effect, row, _ in self._each(side.topic, first, near):
-            if effect == SET:
-                side.columns.update(dict.fromkeys(row))
-        side.read_to = first
+        for _ in self._each(side, first, near):
+            pass
+        side.first = first
 
-    def _each(self, topic: str, begin: Offsets, end: Offsets) -> Iterable[tuple[bytes, int, Row, tuple[int, int]]]:
-        for one, block in self._topics.blocks(ranges_of(topic, begin, end)):
-            place = f"{topic}/{one.partition}"
+    def _each(self, side: Side, begin: Offsets, end: Offsets) -> Iterable[tuple[bytes, int, Row, tuple[int, int]]]:
+        reader = self._readers.get(side.topic)
+        for one, block in self._topics.blocks(ranges_of(side.topic, begin, end)):
+            place = f"{side.topic}/{one.partition}"
             keys = self._documents.of(block.keys(), f"{place}, keys")
             values = self._documents.of(values_of(block), place)
             for key, value, offset in zip(keys, values, block.offsets.tolist(), strict=True):
                 if key is None:
                     raise DataError(f"{place}: the message at offset {offset} has no key: nothing distinguishes rows")
                 effect, row = (GONE, dict[str, Any]()) if value is None else unwrapped(value[0])
+                if effect == SET and reader is not None:
+                    [(effect, row)] = reader(row)
+                if effect == NOTHING:
+                    continue
+                if effect == SET and not row.keys() <= side.columns.keys():
+                    side.columns.update(dict.fromkeys(row))
                 known = _payload(key[0])
                 digest = key_digest(json.dumps(known, sort_keys=True, default=str).encode())
                 if digest in self._named:
@@ -131,7 +157,7 @@ class TopicPair:
 
     def _read(self, side: Side, runs: Runs, digester: Digester) -> Clear:
         ends, clear = self._topics.ends({side.topic: side.partitions}), Clear()
-        for key, effect, row, where in self._each(side.topic, side.read_to, ends):
+        for key, effect, row, where in self._each(side, side.first, ends):
             if effect == CLEARED:
                 clear = Clear(*where)
                 continue
@@ -142,20 +168,25 @@ class TopicPair:
 
     def _settle(self, open_: dict[bytes, Kind], columns: Sequence[str], result: TableResult) -> None:
         """Read both on, until keys that differ have no new messages; then read rows that differ, to show them."""
+        moved = set[bytes]()
         for _ in range(_ROUNDS if open_ else 0):
             time.sleep(_PAUSE_S)
-            moved = [self._read_on(side, open_) for side in self._sides]
-            if not any(moved):
+            moved = {key for side in self._sides for key in self._read_on(side, open_)}
+            if not moved:
                 break
         self._named = {key: {} for key in open_}
         rows = [self._rows(side, open_) for side in self._sides]
-        for key in open_:
+        for key, before in open_.items():
             own, its = (one.get(key) for one in rows)
+            result.rows += (own is not None) - (before != "extra")
             if own is None and its is None:
                 continue
-            different = [name for name in columns if own and its and own.get(name) != its.get(name)]
+            different = [name for name in columns if own and its and not same(own.get(name), its.get(name))]
             if own and its and not different:
                 result.equal += 1
+                continue
+            if key in moved:
+                result.unsettled += 1
                 continue
             kind: Kind = "different" if own and its else "missing" if own else "extra"
             setattr(result, kind, getattr(result, kind) + 1)
@@ -163,16 +194,16 @@ class TopicPair:
                 shown = {name: ((own or {}).get(name), (its or {}).get(name)) for name in different}
                 result.differences.append(Difference(kind, self._named[key], shown))
 
-    def _read_on(self, side: Side, open_: Mapping[bytes, Kind]) -> int:
+    def _read_on(self, side: Side, open_: Mapping[bytes, Kind]) -> set[bytes]:
+        """Read a side on; return which of the keys have new messages."""
         ends = self._topics.ends({side.topic: side.partitions})
         begin, side.read_to = side.read_to, ends
-        return sum(key in open_ for key, *_ in self._each(side.topic, begin, ends))
+        return {key for key, *_ in self._each(side, begin, ends) if key in open_}
 
     def _rows(self, side: Side, open_: Mapping[bytes, Kind]) -> dict[bytes, Row]:
         """Return what keys have now: the topic is read again, for the keys that differ alone."""
         found: dict[bytes, Row] = {}
-        first = self._topics.first({side.topic: side.partitions})
-        for key, effect, row, _ in self._each(side.topic, first, side.read_to) if open_ else ():
+        for key, effect, row, _ in self._each(side, side.first, side.read_to) if open_ else ():
             if key in open_:
                 found.pop(key, None)
                 if effect == SET:

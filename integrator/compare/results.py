@@ -32,9 +32,10 @@ class TableResult:
     different: how many keys. unsettled: keys that changed each time they were looked at. incomplete: rows whose
     messages lack columns (the source left their values out), and are equal but for these. ambiguous: keys that have
     messages in several partitions, without an order; moved: those whose messages are ordered by their positions.
-    repeated: messages of changes that an earlier message has, where messages have the position; they are no difference.
-    repeated_keys: of the first ones. rejected: rows that cannot be sent. left_out: columns that are no function of the
-    row. differences: the first ones. seconds: for how long it was compared, with what it waited.
+    shared: keys that several rows of the table have, which are not compared. repeated: messages of changes that an
+    earlier message has, where messages have the position; they are no difference. repeated_keys: of the first ones.
+    rejected: rows that cannot be sent. left_out: columns that are no function of the row. differences: the first ones.
+    seconds: for how long it was compared, with what it waited.
     """
 
     table: str
@@ -51,6 +52,7 @@ class TableResult:
     incomplete: int = 0
     ambiguous: int = 0
     moved: int = 0
+    shared: int = 0
     repeated: int = 0
     repeated_keys: list[Mapping[str, Any]] = field(default_factory=list)
     rejected: int = 0
@@ -67,8 +69,20 @@ class TableResult:
     @property
     def is_equal(self) -> bool:
         """Whether all rows were compared, and none differs."""
-        return not (self.why or self.differs or self.unsettled or self.ambiguous)
+        is_left = self.unsettled or self.ambiguous or self.shared
+        return not (self.why or self.differs or is_left) and self.equal == self.rows
 
     def as_json(self) -> dict[str, Any]:
         """Return it for programs. Values of other types than JSON's are their texts."""
         return {**asdict(self), "equal_all": self.is_equal}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values of JSON are the same: a boolean is no number, and 1.0 is 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(same(*pair) for pair in zip(one, other, strict=True))
+    return bool(one == other)

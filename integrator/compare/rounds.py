@@ -12,7 +12,7 @@ from integrator.compare.at_topic import Offsets, Seen, Topics, each, ranges_of
 from integrator.compare.digests import Records, digest_of
 from integrator.compare.merging import merged
 from integrator.compare.messages import CLEARED, SET, Row
-from integrator.compare.results import MASKED, Difference, Kind, TableResult
+from integrator.compare.results import MASKED, Difference, Kind, TableResult, same
 from integrator.compare.sides import Sides
 from integrator.compare.tables import Compared
 from integrator.contracts.recipe import DebeziumModes
@@ -70,6 +70,7 @@ def first_look(found: Found, noted: Sequence[Offsets]) -> None:
         result.equal += one.equal
         result.ambiguous += one.ambiguous
         result.moved += one.moved
+        result.shared += one.shared
         result.repeated += len(one.repeated)
         first = one.repeated[: _SHOWN - len(found.repeated)]
         found.repeated += [(int(row["part"]), int(row["at"]), int(row["inside"])) for row in first]
@@ -78,9 +79,9 @@ def first_look(found: Found, noted: Sequence[Offsets]) -> None:
             for key, text, row in zip(own, texts, its, strict=True):
                 is_settled = is_before(int(key["part"]), int(row["part"]), int(row["at"])) and cleared_before
                 where = (int(row["part"]), int(row["at"]))
-                _add(found, key, Candidate(kind, _values(text), where, is_settled))  # type: ignore[arg-type]
+                _add(found, key, Candidate(kind, _if_known(text), where, is_settled))  # type: ignore[arg-type]
         for key, text in zip(one.missing, sides.key_texts(one.missing["at"].tolist()), strict=True):
-            _add(found, key, Candidate("missing", _values(text), None, cleared_before))
+            _add(found, key, Candidate("missing", _if_known(text), None, cleared_before))
         for key in one.extra:
             where = (int(key["part"]), int(key["at"]))
             if sides.table.has_deletes:
@@ -96,8 +97,12 @@ def _add(found: Found, key: Records, one: Candidate) -> None:
         found.result.unsettled += 1
 
 
-def _values(text: bytes | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(text_of(one) for one in text.split(b"\t"))
+def _if_known(text: bytes | None) -> tuple[str, ...] | None:
+    return None if text is None else _values(text)
+
+
+def _values(text: bytes) -> tuple[str, ...]:
+    return tuple(text_of(one) for one in text.split(b"\t"))
 
 
 def _count(result: TableResult, kind: Kind) -> None:
@@ -109,7 +114,8 @@ class Round:
     """One look at candidates: at a position, and then at what topics have.
 
     ends, until: where topics were read to, and where they end now that they have all changes before the position.
-    before: where they ended before it was taken.
+    before: where they ended before it was taken. rejected: of each table the keys whose rows are there, and cannot be
+    sent.
     """
 
     topics: Topics
@@ -117,6 +123,7 @@ class Round:
     reached: Reached
     there: Mapping[str, Captured]
     at_table: dict[str, dict[bytes, Row]] = field(default_factory=dict)
+    rejected: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
 
     def read(self, found: Found, at_source: str) -> None:
         """Read the rows of a table's candidates. The topic is not read on before this."""
@@ -125,11 +132,20 @@ class Round:
         if table is not None:
             key = [*self.reached.point.key(table)]
         texts = (one.text for one in found.candidates.values() if one.text is not None)
+        rejected = self.rejected[found.result.table] = set[tuple[str, ...]]()
         while table is not None and key and (some := list(islice(texts, _AT_ONCE))):
-            where = table.condition(key, some)
-            _, taken = self.rows.chosen(self.reached.point, table, where, found.sides.table.topic)
+            where, topic = table.condition(key, some), found.sides.table.topic
+            keys, taken = self.rows.chosen(self.reached.point, table, where, topic)
             rows.update((seen.key, seen.row) for seen in found.sides.rows_of(taken))
+            sent = {*taken.numbers}
+            unsent = [text for number, text in enumerate(keys) if taken.rejected and number not in sent]
+            values = (_values(text) for text in unsent)
+            rejected.update(one for one in values if self._is_rejected(table, key, one, topic))
         self.at_table[found.result.table] = rows
+
+    def _is_rejected(self, table: Captured, key: Sequence[str], row: tuple[str, ...], topic: str) -> bool:
+        """Return whether a row cannot be sent; else a condition of the channel leaves it out."""
+        return bool(self.rows.chosen(self.reached.point, table, table.condition(key, [row]), topic)[1].rejected)
 
     def key_of(self, at_source: str) -> Sequence[str]:
         """Return the columns of a table's key at the database."""
@@ -149,7 +165,7 @@ class Round:
         rows = self.at_table[found.result.table]
         for key, one in list(candidates.items()):
             if one.text is None:  # it cannot be looked up: what was settled stays so
-                if one.gone:
+                if one.gone and one.kind == "extra":
                     del candidates[key]
                 elif one.settled:
                     _difference(found, key, one, None)
@@ -159,6 +175,8 @@ class Round:
             if is_same(sides.table, row, one.row, found.result):
                 del candidates[key]
                 found.result.equal += row is not None
+            elif is_last and one.text in self.rejected[found.result.table]:
+                _difference(found, key, one, row, kind="different")
             elif is_last:
                 _difference(found, key, one, row)
             if key not in candidates:  # the table's rows are counted as they were when each was settled
@@ -179,28 +197,32 @@ def is_same(table: Compared, row: Row | None, message: Row | None, result: Table
     """Return whether a row is as a message has it; one that lacks columns is counted."""
     if row is None or message is None:
         return row is message or (row is None and not table.has_deletes)
-    different = [name for name in table.columns if name not in message or row.get(name) != message[name]]
-    if any(not is_left_out(table, message, name) for name in different):
+    different = [name for name in table.columns if name not in message or not same(row.get(name), message[name])]
+    if any(not is_left_out(table, row, message, name) for name in different):
         return False
     result.incomplete += bool(different)
     return True
 
 
-def is_left_out(table: Compared, message: Row, name: str) -> bool:
+def is_left_out(table: Compared, row: Row, message: Row, name: str) -> bool:
     """Return whether a message may lack a column for the source has left its value out."""
-    if name not in message or message[name] == UNAVAILABLE:
-        return True
-    return table.recipe.missing_as_null and message[name] is None
+    least, value, its = dict(table.may_lack).get(name), row.get(name), message.get(name, UNAVAILABLE)
+    lacks = its == UNAVAILABLE or (its is None and table.recipe.missing_as_null)
+    return least is not None and lacks and not (isinstance(value, str) and len(value.encode()) < least)
 
 
-def _difference(found: Found, key: bytes, one: Candidate, row: Row | None) -> None:
-    """Count a difference, which is settled, and note it where it is one of the first."""
+def _difference(found: Found, key: bytes, one: Candidate, row: Row | None, kind: Kind | None = None) -> None:
+    """Count a difference, which is settled, and note it where it is one of the first.
+
+    kind: of a row that is there, and cannot be sent: it is not repaired.
+    """
     del found.candidates[key]
-    kind: Kind = "different" if row is not None and one.row is not None else "extra" if row is None else "missing"
-    if one.text is None:
-        kind = one.kind
+    is_repaired = kind is None and one.text is not None
+    if kind is None:
+        kind = "different" if row is not None and one.row is not None else "extra" if row is None else "missing"
+        kind = kind if one.text is not None else one.kind
     _count(found.result, kind)
-    if one.text is not None:
+    if is_repaired and one.text is not None:
         found.repairs.append((kind, one.text))
     if len(found.result.differences) < _SHOWN:
         found.result.differences.append(shown(found.sides.table, kind, one, row))
@@ -222,7 +244,7 @@ def shown(table: Compared, kind: Kind, one: Candidate, row: Row | None) -> Diffe
         columns = {
             name: (value(name, row), value(name, one.row))
             for name in table.columns
-            if row.get(name) != one.row.get(name) and not is_left_out(table, one.row, name)
+            if not same(row.get(name), one.row.get(name)) and not is_left_out(table, row, one.row, name)
         }
     return Difference(kind, key, columns)
 

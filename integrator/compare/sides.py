@@ -34,7 +34,7 @@ class Sides:
         """Take rows of the table that were read at a position. Raises NotComparable."""
         self.first = number if self.first < 0 else self.first
         self.rejected += taken.rejected
-        known = keys if len(keys) == len(taken.keys) else ()
+        known = [keys[number] for number in taken.numbers] if keys else []
         found, columns = None, self.messages.columns
         if columns.reads and taken.values:
             place = f"the rows of table {self.table.name}"

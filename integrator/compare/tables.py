@@ -7,19 +7,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from integrator.compare.messages import ENVELOPES_READ, FORMATS_READ
+from integrator.compare.messages import ENVELOPES_READ, FORMATS_READ, Effects
 from integrator.contracts.operations import DELETE, TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.expressions.substitutions import SUBSTITUTIONS, op_mapping
 from integrator.names.numbers import counted
-from integrator.schema import Integer, String
+from integrator.schema import Boolean, Date, Float, Integer, String, Time, Timestamp
 
 _OF_ROW = frozenset(
     ("hvr_key_hash", "hvr_key_names", "hvr_tbl_name", "hvr_tbl_base_name", "hvr_schema", "hvr_chn_name", "hvr_cap_loc")
 )
 """Substitutions whose values are the same whenever a row is sent: others depend on the change, or on the run."""
+_WHOLE = (Boolean, Integer, Float, Date, Time, Timestamp)
+"""Types whose values are as long as a pointer at most."""
+_LEAST_LEFT_OUT_BYTES = 19
+"""Of a value that PostgreSQL may keep apart, and leave out where it did not change: a pointer to it has 18 bytes.
+
+https://www.postgresql.org/docs/current/storage-toast.html
+"""
 _CLOCKS = ("now(", "current_", "random(", "uuid(")
 """What functions of SQL begin with whose values are others each time."""
 
@@ -32,8 +39,9 @@ class Compared:
     those that are functions of the row, and are compared; left_out: the others. key: the members of messages that are
     the key's columns, in its order. masked: columns whose values are not shown. op: the column that has the operation's
     code, and what its values mean; soft_delete: the one that is 1 of a row that is gone; position: the one that has the
-    change's position. has_deletes: rows that are gone are known. lookup: columns at the database whose values a
-    message has as they are, and its members. notes: what is not compared, for people.
+    change's position. has_deletes: rows that are gone are known. may_lack: columns whose values the source may leave
+    out of a change, each with the least bytes of such a text. lookup: columns at the database whose values a message
+    has as they are, and its members. notes: what is not compared, for people.
     """
 
     recipe: TableRecipe
@@ -49,6 +57,7 @@ class Compared:
     position: str = ""
     has_deletes: bool = True
     framed_keys: bool = False
+    may_lack: tuple[tuple[str, int], ...] = ()
     lookup: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -63,15 +72,20 @@ class Compared:
         return self.recipe.topic
 
 
-def compared(recipe: Recipe, tables: Sequence[str]) -> tuple[list[Compared], dict[str, str]]:
-    """Return how tables are compared, and why others cannot be, by their names."""
+def compared(
+    recipe: Recipe, tables: Sequence[str], *, leaves_out: bool = True
+) -> tuple[list[Compared], dict[str, str]]:
+    """Return how tables are compared, and why others cannot be, by their names.
+
+    leaves_out: whether the source leaves values out of changes that did not change them.
+    """
     found, why = list[Compared](), dict[str, str]()
     shared = Counter(table.topic for table in recipe.tables)
     for table in recipe.tables:
         if table.table.name not in tables:
             continue
         reason = _of_channel(recipe) or _reason(table, recipe, shared[table.topic])
-        one = None if reason else _compared(table, recipe)
+        one = None if reason else _compared(table, recipe, leaves_out=leaves_out)
         if isinstance(one, Compared):
             found.append(one)
         else:
@@ -117,7 +131,7 @@ def _reason(table: TableRecipe, recipe: Recipe, tables_of_topic: int) -> str:
     return ""
 
 
-def _compared(table: TableRecipe, recipe: Recipe) -> Compared | str:
+def _compared(table: TableRecipe, recipe: Recipe, *, leaves_out: bool) -> Compared | str:
     """Return how a table is compared, or why it cannot be."""
     layout = recipe.messages.layout
     columns = tuple(field.name for field in table.fields if _is_of_row(field, table))
@@ -154,9 +168,20 @@ def _compared(table: TableRecipe, recipe: Recipe) -> Compared | str:
         _position(table),
         has_deletes=sends_rows or table.tombstones,
         framed_keys=table.key_id is not None,
+        may_lack=tuple(_may_lack(table)) if leaves_out else (),
         lookup=tuple(_lookup(table)),
         notes=tuple(notes),
     )
+
+
+def _may_lack(table: TableRecipe) -> Iterator[tuple[str, int]]:
+    """Yield the columns whose values PostgreSQL may leave out of a change, and the least bytes of such a text."""
+    for field in table.fields:
+        column, own = table.table.column(field.source or ""), dict(table.capture.expressions).get(field.source or "")
+        if column is None or field.expression or own:
+            yield field.name, 0
+        elif not isinstance(column.type, _WHOLE):
+            yield field.name, _LEAST_LEFT_OUT_BYTES
 
 
 def _lookup(table: TableRecipe) -> Iterator[tuple[str, str]]:
@@ -212,6 +237,12 @@ def _is_stable(part: Part) -> bool:
             used = {name for name in SUBSTITUTIONS if name in text}
             return used <= _OF_ROW and not any(clock in text.lower() for clock in _CLOCKS)
     return False
+
+
+def effects_of(table: TableRecipe) -> Effects:
+    """Return by what the effect of a table's messages without an envelope is known."""
+    op, codes = _operation(table)
+    return Effects("", op, codes, next((field.name for field in table.fields if field.soft_delete), ""))
 
 
 def _operation(table: TableRecipe) -> tuple[str, tuple[tuple[object, int], ...]]:

@@ -24,6 +24,7 @@ from integrator.resolved.messages import Point, Resolved, TablePoint
 __all__ = ["Point", "Reader", "Resolved", "TablePoint", "is_at", "reader"]
 
 _POLL_S, _BOUNDS_S = 0.2, 30.0
+_PASSING = (KafkaError._ALL_BROKERS_DOWN, KafkaError._PARTITION_EOF)  # noqa: SLF001 - their public names
 
 
 def is_at(message: Resolved, position: str, tables: Sequence[str] = ()) -> bool:
@@ -73,7 +74,7 @@ class Reader:
     def _taken(self, found: Message) -> Resolved | None:
         """Return the message of a record, where it is one of the channel, and not before the last one."""
         if (failure := found.error()) is not None:
-            if failure.retriable() or failure.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - its public name
+            if failure.retriable() or failure.code() in _PASSING:
                 return None
             raise ConnectionError(f"{self._topic}: {failure.str()}")
         key, value = found.key(), found.value()
@@ -136,14 +137,36 @@ def reader(
     *,
     last: int = 200,
 ) -> Reader:
-    """Return a reader that begins with the last records of a topic. channel: needed where the topic has several.
+    """Return a reader that begins with the last records of a topic; with all, where none of them is of the channel.
 
-    properties: librdkafka's, such as those for access. last: so many records are read that are there already; those of
-    transactions' ends count, too. Raises KafkaException where the topic cannot be read.
+    channel: needed where the topic has several. properties: librdkafka's, such as those for access. last: so many
+    records are read that are there already; those of transactions' ends count, too. Raises KafkaException, or
+    ConnectionError, where the topic cannot be read.
     """
-    settings = {"group.id": "integrator-resolved", "enable.auto.commit": False, "fetch.wait.max.ms": 50}
+    settings = {
+        "group.id": "integrator-resolved",
+        "enable.auto.commit": False,
+        "fetch.wait.max.ms": 50,
+        "enable.partition.eof": True,
+    }
     consumer = Consumer({**client_settings(properties), "bootstrap.servers": brokers, **settings})
-    place = TopicPartition(topic, 0)
-    low, high = consumer.get_watermark_offsets(place, timeout=_BOUNDS_S)
-    consumer.assign([TopicPartition(topic, 0, max(low, high - last))])
+    low, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=_BOUNDS_S)
+    begin = max(low, high - last)
+    if channel and begin > low:
+        consumer.assign([TopicPartition(topic, 0, begin)])
+        begin = begin if _has(consumer, channel.encode()) else low
+    consumer.assign([TopicPartition(topic, 0, begin)])
     return Reader(consumer, topic, channel)
+
+
+def _has(consumer: Consumer, channel: bytes) -> bool:
+    """Return whether a channel has a message between where the consumer reads and the end. Raises ConnectionError."""
+    until = time.monotonic() + _BOUNDS_S
+    while time.monotonic() < until:
+        found = consumer.poll(_POLL_S)
+        failure = None if found is None else found.error()
+        if failure is not None and failure.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its public name
+            return False
+        if found is not None and failure is None and found.key() == channel and found.value() is not None:
+            return True
+    raise ConnectionError(f"the topic of resolved messages is not read to its end in {_BOUNDS_S:.0f} s")

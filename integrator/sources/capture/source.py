@@ -106,6 +106,8 @@ class CapturedSource:
     whole_transactions = True
     has_records = False
     any_database = False
+    leaves_out = False
+    """Whether the log lacks values that a change left as they were."""
 
     @property
     def has_positions(self) -> bool:

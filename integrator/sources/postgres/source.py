@@ -26,6 +26,7 @@ class Postgres(CapturedSource):
     """A database."""
 
     location: PostgresLocation
+    leaves_out = True
     example = "{class: postgres, address: postgresql://USER@HOST/DATABASE}"
 
     @property
