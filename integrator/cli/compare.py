@@ -13,12 +13,15 @@ from rich.console import Console
 
 from integrator.cli import output
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Variables, plan_of
-from integrator.errors import IntegratorError, shown
+from integrator.errors import DataError, IntegratorError, shown
 from integrator.names.numbers import counted
 
 if TYPE_CHECKING:
+    from integrator.compare.at_topic import Topics
     from integrator.compare.job import Comparison, Options
+    from integrator.compare.messages import Effects
     from integrator.compare.results import Difference, TableResult
+    from integrator.contracts.registry_access import RegistryAccess
     from integrator.plan import Plan
 
 DIFFERENT, NOT_PROVED = 4, 2
@@ -105,10 +108,22 @@ def _position(at: str) -> str:
     return at
 
 
+def _pair(
+    topics: Topics, names: tuple[str, str], registry: RegistryAccess | None, effects: Mapping[str, Effects]
+) -> TableResult:
+    """Compare two topics; one that has a message which cannot be read is not comparable."""
+    from integrator.compare.pairs import TopicPair
+    from integrator.compare.results import TableResult
+
+    try:
+        return TopicPair(topics, names, registry, effects).run()
+    except DataError as error:
+        return TableResult(*names, why=str(error))
+
+
 def _pairs(made: Plan, from_topics: Sequence[str], to_topics: Sequence[str]) -> list[TableResult]:
     """Compare topics with topics, whose brokers are those of the channel."""
     from integrator.compare.at_topic import Topics
-    from integrator.compare.pairs import TopicPair
     from integrator.compare.tables import effects_of
     from integrator.librdkafka.properties import client_properties
 
@@ -116,7 +131,7 @@ def _pairs(made: Plan, from_topics: Sequence[str], to_topics: Sequence[str]) -> 
     try:
         registry = made.registry.access if made.registry else None
         effects = {one.topic: effects_of(one) for one in made.recipe.tables if not made.recipe.messages.layout.envelope}
-        return [TopicPair(topics, pair, registry, effects).run() for pair in zip(from_topics, to_topics, strict=True)]
+        return [_pair(topics, pair, registry, effects) for pair in zip(from_topics, to_topics, strict=True)]
     finally:
         topics.close()
 

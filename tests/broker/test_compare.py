@@ -57,7 +57,8 @@ def compare(channel, capfd):
 
     def run(*words, code=0):
         capfd.readouterr()
-        assert command("compare", "--channel", channel, "--json", *words) == code, capfd.readouterr()
+        codes = code if isinstance(code, tuple) else (code,)
+        assert command("compare", "--channel", channel, "--json", *words) in codes, capfd.readouterr()
         found = json.loads(capfd.readouterr().out)
         return {one["table"]: one for one in found["tables"]}
 
@@ -166,7 +167,7 @@ def test_it_is_equal_while_changes_continue(database, broker, channel, compare, 
     traffic.start()
     try:
         for _ in range(3):
-            found = compare()["t"]
+            found = compare(code=(0, 2))["t"]  # 2: some keys changed each time
             assert not found["differences"], found
             assert found["equal"] >= 950, found
             assert found["unsettled"] <= 10, found

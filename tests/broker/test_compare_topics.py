@@ -63,16 +63,51 @@ def test_debeziums_topic_is_compared_with_ours_by_key_and_value(broker, tmp_path
 
     found = compared(0)
     assert (found["equal"], found["left_out"], found["why"]) == (48, ["seq"], "")
+    for number in range(51, 1300):  # of columns that come late, both have `w`
+        event("r", None, {"id": number, "v": "v", **({"w": 1} if number > 1200 else {})})
+        row(number, "v", **({"w": 1 if number < 1299 else True} if number > 1200 else {}))
+    assert producer.flush(30) == 0
+    found = compared(4)
+    assert (found["equal"], found["different"], found["left_out"]) == (1296, 1, ["seq"]), found
+    assert found["differences"][0]["columns"] == {"w": [1, True]}
+    row(1299, "v", w=1)
     row(10, "other")
-    row(99, "extra")
+    row(9900, "extra")
     producer.produce(new, key=json.dumps({"id": 20}), value=None)
     assert producer.flush(30) == 0
     found = compared(4)
-    assert (found["equal"], found["different"], found["extra"], found["missing"]) == (46, 1, 1, 1), found
+    assert (found["equal"], found["different"], found["extra"], found["missing"]) == (1295, 1, 1, 1), found
     named = {one["kind"]: (one["key"], one["columns"]) for one in found["differences"]}
     assert named["different"] == ({"id": 10}, {"v": ["v10", "other"]})
-    assert named["extra"][0] == {"id": 99}
+    assert named["extra"][0] == {"id": 9900}
     assert named["missing"][0] == {"id": 20}
+
+
+def test_deletes_of_the_channel_are_rows_and_a_message_of_another_kind_ends_its_pair_alone(
+    broker, tmp_path, name, capfd
+):
+    (tmp_path / "t.sql").write_text("create table t (id int primary key, v varchar(9))")
+    path = tmp_path / "channel.yaml"
+    more = 'actions: [{action: ColumnProperties, Name: op, Datatype: integer, Extra: true, IntegrateExpression: "{hvr_op}"}]\n'
+    path.write_text(CHANNEL.format(name=name, directory=tmp_path, servers=broker.servers) + more)
+    broker.create([name, f"{name}.old", f"{name}.odd"], partitions=1)
+    producer = Producer({"bootstrap.servers": broker.servers, "enable.idempotence": True})
+    for number, deleted in ((1, False), (2, True)):
+        key, row = json.dumps({"id": number}), {"id": number, "v": "a"}
+        producer.produce(f"{name}.old", key=key, value=json.dumps({"op": "c", "before": None, "after": row}))
+        producer.produce(name, key=key, value=json.dumps({**row, "op": 1}))
+        if deleted:
+            producer.produce(f"{name}.old", key=key, value=json.dumps({"op": "d", "before": row, "after": None}))
+            producer.produce(name, key=key, value=json.dumps({**row, "op": 0}))
+    producer.produce(f"{name}.odd", key=json.dumps({"id": 1}), value=b"\x00\xff")
+    assert producer.flush(30) == 0
+    pairs = ((f"{name}.old", name), (f"{name}.odd", name))
+    words = [word for old, new in pairs for word in ("--from-topics", old, "--to-topics", new)]
+    capfd.readouterr()
+    assert command("compare", "--channel", path, "--json", *words) == 2
+    found, odd = json.loads(capfd.readouterr().out)["tables"]
+    assert (found["rows"], found["equal"], found["equal_all"], found["why"]) == (1, 1, True, ""), found
+    assert f"{name}.odd/0" in odd["why"], odd
 
 
 def test_a_topic_that_is_not_there_is_said(broker, tmp_path, name, capfd):

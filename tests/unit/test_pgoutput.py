@@ -255,6 +255,19 @@ def test_no_two_tables_have_one_name(what):
     assert [table.name for table in known.tables()] == expected
 
 
+def test_a_table_keeps_its_name_whatever_tables_come_later():
+    known = Definitions()
+    for names in (['public."Ab"', "s.t"], ['public."Ab"', "s.t", "public.ab", "public.t"]):
+        sql = "".join(f"create table {name} (k int primary key);" for name in names)
+        known = known.with_text(Definition(sql, "postgres", {one.replace('"', ""): ["k"] for one in names}))
+    assert {table.full_name: table.name for table in known.tables()} == {
+        "public.Ab": "ab",
+        "s.t": "t",
+        "public.ab": "public_ab",
+        "public.t": "public_t",
+    }
+
+
 def test_a_relation_with_another_key_is_another_one():
     changed = replace(ORDERS, columns=tuple(replace(one, in_key=not one.in_key) for one in ORDERS.columns))
     assert changed.digest != ORDERS.digest
