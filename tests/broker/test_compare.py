@@ -291,3 +291,45 @@ def test_each_layout_of_messages_is_compared(layout, broker, registry_server, in
         integrate_once(path)
         found = compared(0)
         assert (found["rows"], found["equal"]) == (rows, rows), found
+
+
+def test_conditions_and_dead_letters_hide_no_difference(broker, integrate_once, tmp_path, name, capfd):
+    """Keys are known of the other rows; and one whose newest row is a dead letter is not deleted by a repair."""
+    if reason := postgres.missing(wal2json=False):
+        pytest.skip(reason)
+    path, topic = tmp_path / "channel.yaml", f"{name}.t"
+    actions = TOMBSTONES + ', MessageKeySerializer: JSON_ROW}\n  - {action: Restrict, CaptureCondition: "id <> 7"}\n'
+    with postgres.cluster() as server:
+        text = (
+            CHANNEL.format(
+                name=name, state=tmp_path / "s", product="postgres", address=server.dsn, servers=broker.servers
+            )
+            .replace("delivery: exactly_once\n", "")
+            .partition("actions:\n")[0]
+        )
+        errors = f'errors: {{tolerance: all, deadletterqueue.topic.name: "{name}.dead", deadletterqueue.topic.replication.factor: 1}}\n'
+        path.write_text(f"{text}{errors}actions:\n{actions}")
+        server.psql(
+            "create table t (id int primary key, f float8); insert into t select i, i from generate_series(1, 10) i"
+        )
+        integrate_once(path)
+        server.psql("update t set f = 'NaN' where id = 1")
+        integrate_once(path)
+        by_id = {json.loads(one.key)["id"]: one for one in kafka_io.read_all(broker.servers, [topic])}
+
+        def compared(*words):
+            capfd.readouterr()
+            assert command("compare", "--channel", path, "--json", *words) == 4
+            [found] = json.loads(capfd.readouterr().out)["tables"]
+            return {kind: found[kind] for kind in ("equal", "missing", "extra", "different", "rejected")}, found
+
+        three, four = by_id[3], by_id[4]
+        other = four.value.replace(b'"f":4', b'"f":5')
+        assert other != four.value
+        produce(broker, topic, (three.key, None, three.partition), (four.key, other, four.partition))
+        numbers, found = compared("--repair", "--yes")
+        assert numbers == {"equal": 6, "missing": 1, "extra": 0, "different": 2, "rejected": 1}, found
+        integrate_once(path)
+        numbers, found = compared()
+        assert numbers == {"equal": 8, "missing": 0, "extra": 0, "different": 1, "rejected": 1}, found
+        assert [one["key"] for one in found["differences"]] == [{"id": 1}]
