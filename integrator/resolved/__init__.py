@@ -32,12 +32,15 @@ def is_at(message: Resolved, position: str, tables: Sequence[str] = ()) -> bool:
 
     position: as the database writes it (PostgreSQL's 0/1A2B3C8, as of pg_current_wal_insert_lsn(); binlog.000003:1234
     of MySQL and MariaDB, as of SHOW BINARY LOG STATUS), or a {hvr_integ_seq}. tables: those that are asked for, by
-    their names in the channel; none: all of the channel. Raises ValueError for another position.
+    their names in the channel; none: all of the channel. Raises ValueError for another position, such as one of another
+    kind of database.
     """
     points = [message.of_table(name) for name in tables] if tables else [message.point]
     if "|" in position:
         return all(point is not None and point.integ_seq >= position for point in points)
     wanted = order_of(position)
+    if others := [one.position for one in points if one is not None and ("/" in one.position) != ("/" in position)]:
+        raise ValueError(f"{position!r} is no position of this channel, whose are such as {others[0]}")
     return all(point is not None and order_of(point.position) >= wanted for point in points)
 
 

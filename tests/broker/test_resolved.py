@@ -9,6 +9,7 @@ import time
 
 import psycopg2
 import pytest
+from confluent_kafka import Producer
 
 from integrator import resolved
 from tests.parts import kafka_io, mariadb, mysql, postgres
@@ -134,6 +135,24 @@ def test_a_run_ends_with_a_message_that_is_at_all_that_was_committed(
     assert all(json.loads(one.value)["seq"] < found[-1].point.integ_seq for one in rows[-2:])
     assert promised.come_later(found, rows, topics) == []
     assert {topic: len(ends) for topic, ends in found[-1].offsets.items()} == dict.fromkeys(topics, 2)
+
+
+def test_a_channel_whose_last_message_is_long_ago_is_found(real_broker, name):
+    topic, point = f"{name}.resolved", resolved.Point("0/10", f"{16:020X}|{0:016X}|{0:07X}")
+    real_broker.create([topic], partitions=1)
+    producer = Producer({"bootstrap.servers": real_broker.servers})
+    for channel in ("quiet", *["busy"] * 300):
+        producer.produce(topic, key=channel, value=resolved.Resolved(channel, "e", point).to_json())
+    assert producer.flush(30) == 0
+    for channel in ("quiet", "busy"):
+        with resolved.reader(real_broker.servers, topic, channel=channel) as messages:
+            assert messages.wait_for("0/10", timeout_s=30).channel == channel
+            with pytest.raises(ValueError, match=r"no position of this channel, whose are such as 0/10"):
+                messages.wait_for("binlog.000001:4", timeout_s=1)
+            with pytest.raises(TimeoutError):
+                messages.wait_for("0/11", timeout_s=1)
+    with resolved.reader(real_broker.servers, topic, channel="none") as messages, pytest.raises(TimeoutError):
+        messages.wait_for("0/10", timeout_s=1)
 
 
 def test_two_topics_are_read_at_one_point(real_broker, tmp_path, name):
