@@ -27,8 +27,9 @@ from integrator.decode.encodings.pgoutput import (
 )
 from integrator.decode.lines.reading import LineReading
 from integrator.errors import ConfigurationError, EnvironmentFault, SourceAway
+from integrator.schema import Float, String
 from integrator.sources.capture import frames
-from integrator.sources.capture.definitions import Definition, Definitions, is_wanted
+from integrator.sources.capture.definitions import Definition, Definitions, is_wanted, with_forms
 from integrator.sources.capture.record import Record
 from integrator.sources.postgres import identity
 from integrator.sources.postgres.slot import Names, Slot, check_slot
@@ -401,3 +402,13 @@ REFUSED_COMMANDS = [
 def test_a_command_that_cannot_be_is_refused(asked, reason):
     with pytest.raises(ConfigurationError, match=reason):
         channel_of(asked)
+
+
+@pytest.mark.parametrize(("dialect", "expected"), [("postgres", String()), ("mysql", Float(64))])
+def test_numbers_of_mysql_always_have_a_form(dialect, expected):
+    sql = "create table public.a (k int primary key, v double precision not null);"
+    known = Definitions().with_text(Definition(sql, dialect, {"public.a": ["k", "v"]}))
+    [table] = with_forms(known.tables(), "text")
+    assert table.column("v").type == expected
+    [table] = with_forms(known.tables(), "null")
+    assert table.column("v").nullable == (dialect == "postgres")

@@ -19,7 +19,7 @@ from integrator import durable
 from integrator.decode.encodings.pgoutput import Relation, relations_of
 from integrator.decode.rows.without_form import MAY_LACK
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.schema import Column, String, Table
+from integrator.schema import Column, Float, String, Table
 from integrator.sources.spool import sealed_in
 from integrator.tables import read_sql
 from integrator.tables.contract import group_by_table
@@ -65,12 +65,15 @@ def as_text(tables: Sequence[Table], patterns: Sequence[str]) -> list[Table]:
 
 
 def with_forms(tables: Sequence[Table], values_without_form: str) -> list[Table]:
-    """Return tables whose columns that may have values without a form have them as a location says."""
+    """Return tables whose columns that may have values without a form have them as a location says.
+
+    Numbers of MySQL and MariaDB are never NaN, nor infinite.
+    """
     if values_without_form == "stop":
         return list(tables)
 
     def of(column: Column, table: Table) -> Column:
-        if not isinstance(column.type, MAY_LACK):
+        if not isinstance(column.type, MAY_LACK) or (isinstance(column.type, Float) and table.database != "postgres"):
             return column
         if values_without_form == "text":
             return replace(column, type=String())
