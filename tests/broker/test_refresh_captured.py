@@ -119,7 +119,7 @@ def test_what_cannot_be_asked_for_is_said(database, channel, integrate_once, ref
     text = refresh("--table", "x", "--where", "1 = 1", "--truncate-record", code=2)
     assert "--table 'x' is no table" in text
     assert "with --truncate-record consumers would have no others" in text
-    assert "nothing" in refresh("--table", "t", "--where", "nothing = 1", code=5)
+    assert "nothing" in refresh("--table", "t", "--where", "nothing = 1", code=2)
     assert "are for channels with a location of class jdbc or snapshot" in refresh("--online", code=2)
 
 

@@ -14,7 +14,7 @@ from integrator import durable
 from integrator.channel.databases import DatabaseLocation
 from integrator.channel.problems import Report
 from integrator.decode.encodings.pgoutput import Relation
-from integrator.errors import EnvironmentFault, IntegratorError, Place, SchemasFound
+from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, Place, SchemasFound
 from integrator.names.near import meant
 from integrator.schema import Table
 from integrator.sources.capture import definitions, held, progress
@@ -210,14 +210,17 @@ class CapturedSource:
         return replace(found, **{f"snapshot_{name}": value for name, value in of_rows.items()})
 
     def refresh(self, table: str, where: str, *, truncate: bool) -> None:
-        """Ask for rows of a table. Raises IntegratorError where the database refuses the condition."""
+        """Ask for rows of a table. Raises ConfigurationError where the database refuses the condition, SourceAway."""
         if self.state is None or records.read(self.state / SPOOL) is None:
             raise EnvironmentFault(
                 f"the channel {self.channel} has not captured anything yet: its first run sends the rows of all tables"
             )
         [name] = [one.full_name for one in self.tables() if one.name == table]
-        if where:
-            self._try(name, where)
+        try:
+            if where:
+                self._try(name, where)
+        except EnvironmentFault as refused:
+            raise ConfigurationError(f"--where {where!r}: {refused}") from None
         ask(self.state, name, Asked(where, truncate))
 
     def _try(self, table: str, where: str) -> None:
