@@ -83,7 +83,7 @@ class Comparison:
         if self.options.at:
             self.standing.wait_until_captured(self.options.at)
         self.standing.wait_for_refreshes([*self.names.values()])
-        tables, why = compared(self.plan.recipe, [*self.names], leaves_out=self.source.leaves_out)
+        tables, why = compared(self.plan.recipe, [*self.names], self.source.least_left_out)
         with ExitStack() as held:
             directory = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="compare-")))
             topics = Topics(client_properties(self.plan.recipe.send.producer))

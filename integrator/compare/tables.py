@@ -21,12 +21,7 @@ _OF_ROW = frozenset(
 )
 """Substitutions whose values are the same whenever a row is sent: others depend on the change, or on the run."""
 _WHOLE = (Boolean, Integer, Float, Date, Time, Timestamp)
-"""Types whose values are as long as a pointer at most."""
-_LEAST_LEFT_OUT_BYTES = 19
-"""Of a value that PostgreSQL may keep apart, and leave out where it did not change: a pointer to it has 18 bytes.
-
-https://www.postgresql.org/docs/current/storage-toast.html
-"""
+"""Types whose values no source leaves out."""
 _CLOCKS = ("now(", "current_", "random(", "uuid(")
 """What functions of SQL begin with whose values are others each time."""
 
@@ -72,12 +67,10 @@ class Compared:
         return self.recipe.topic
 
 
-def compared(
-    recipe: Recipe, tables: Sequence[str], *, leaves_out: bool = True
-) -> tuple[list[Compared], dict[str, str]]:
+def compared(recipe: Recipe, tables: Sequence[str], least_left_out: int = 0) -> tuple[list[Compared], dict[str, str]]:
     """Return how tables are compared, and why others cannot be, by their names.
 
-    leaves_out: whether the source leaves values out of changes that did not change them.
+    least_left_out: the least bytes of a text that the source leaves out of changes that did not change it.
     """
     found, why = list[Compared](), dict[str, str]()
     shared = Counter(table.topic for table in recipe.tables)
@@ -85,7 +78,7 @@ def compared(
         if table.table.name not in tables:
             continue
         reason = _of_channel(recipe) or _reason(table, recipe, shared[table.topic])
-        one = None if reason else _compared(table, recipe, leaves_out=leaves_out)
+        one = None if reason else _compared(table, recipe, least_left_out)
         if isinstance(one, Compared):
             found.append(one)
         else:
@@ -131,7 +124,7 @@ def _reason(table: TableRecipe, recipe: Recipe, tables_of_topic: int) -> str:
     return ""
 
 
-def _compared(table: TableRecipe, recipe: Recipe, *, leaves_out: bool) -> Compared | str:
+def _compared(table: TableRecipe, recipe: Recipe, least_left_out: int) -> Compared | str:
     """Return how a table is compared, or why it cannot be."""
     layout = recipe.messages.layout
     columns = tuple(field.name for field in table.fields if _is_of_row(field, table))
@@ -168,20 +161,20 @@ def _compared(table: TableRecipe, recipe: Recipe, *, leaves_out: bool) -> Compar
         _position(table),
         has_deletes=sends_rows or table.tombstones,
         framed_keys=table.key_id is not None,
-        may_lack=tuple(_may_lack(table)) if leaves_out else (),
+        may_lack=tuple(_may_lack(table, least_left_out)),
         lookup=tuple(_lookup(table)),
         notes=tuple(notes),
     )
 
 
-def _may_lack(table: TableRecipe) -> Iterator[tuple[str, int]]:
-    """Yield the columns whose values PostgreSQL may leave out of a change, and the least bytes of such a text."""
+def _may_lack(table: TableRecipe, least_left_out: int) -> Iterator[tuple[str, int]]:
+    """Yield the columns whose values the source may leave out of a change, and the least bytes of such a text."""
     for field in table.fields:
         column, own = table.table.column(field.source or ""), dict(table.capture.expressions).get(field.source or "")
         if column is None or field.expression or own:
             yield field.name, 0
         elif not isinstance(column.type, _WHOLE):
-            yield field.name, _LEAST_LEFT_OUT_BYTES
+            yield field.name, least_left_out
 
 
 def _lookup(table: TableRecipe) -> Iterator[tuple[str, str]]:

@@ -106,8 +106,9 @@ class CapturedSource:
     whole_transactions = True
     has_records = False
     any_database = False
-    leaves_out = False
-    """Whether the log lacks values that a change left as they were."""
+    least_left_out = 0
+    """The least bytes of a text that the log may lack where a change left it as it was: of a binary log with
+    binlog_row_image = NOBLOB any."""
 
     @property
     def has_positions(self) -> bool:
