@@ -37,7 +37,7 @@ _AWAY = frozenset(
 Numbers are those of https://mariadb.com/kb/en/mariadb-error-codes/ and, of a client, of
 https://dev.mysql.com/doc/mysql-errors/en/client-error-reference.html.
 """
-_NO_COLUMN = 1054
+_MISSING = frozenset((1049, 1054, 1146))
 _REFUSED = frozenset((1044, 1045, 1130))
 """Access denied, to a database or at all, and a host that may not connect."""
 _ACCESS = (
@@ -82,8 +82,8 @@ def address_of(text: str) -> Address:
     )
 
 
-class MissingColumn(SourceAway):
-    """A query names a column that is not there, or not any more."""
+class MissingName(SourceAway):
+    """A query names a database, a table or a column that does not exist, or does not exist any more."""
 
 
 class Server:
@@ -123,7 +123,7 @@ class Server:
             yield
         except pymysql.MySQLError as error:
             code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-            kind = MissingColumn if code == _NO_COLUMN else SourceAway if code in _AWAY else EnvironmentFault
+            kind = MissingName if code in _MISSING else SourceAway if code in _AWAY else EnvironmentFault
             access = f"; {_ACCESS}" if code in _REFUSED else ""
             raise kind(f"{self.shown}: {shortened(str(error.args[-1] if error.args else error))}{access}") from None
         except OSError as error:
@@ -190,6 +190,16 @@ class Session:
         with self.server.asked(), self.connection.cursor() as cursor:
             cursor.execute(sql, values)
             return list(cursor.fetchall())
+
+    def try_condition(self, table: str, where: str) -> None:
+        """Have the server read a condition on the rows of a table, given as SQL has it. Raises as `run`.
+
+        A name that does not exist is EnvironmentFault here: the condition has it, so that another try cannot help.
+        """
+        try:
+            self.rows(f"select 1 from {table} where ({where}) limit 0")  # noqa: S608
+        except MissingName as missing:
+            raise EnvironmentFault(str(missing)) from None
 
     def send(self, command: int, payload: bytes) -> Packets:
         """Send a command whose answer the caller reads. Raises as `run`."""

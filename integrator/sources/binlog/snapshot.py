@@ -19,7 +19,7 @@ from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.binlog.catalogue import Captured, found
 from integrator.sources.binlog.events import position_in_no_log, position_of, position_text
 from integrator.sources.binlog.packets import Packets, is_end
-from integrator.sources.binlog.server import MissingColumn, Server, Session
+from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log, identity
 from integrator.sources.capture.points import NotYet
 from integrator.sources.capture.ranges import Part
@@ -60,10 +60,7 @@ class Point:
     def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
         if part.where:  # what it has and the table has not is its own fault, and not the table's
-            try:
-                self._session.rows(f"select 1 from {table.quoted} where ({part.where}) limit 0")  # noqa: S608
-            except MissingColumn as missing:
-                raise EnvironmentFault(str(missing)) from None
+            self._session.try_condition(table.quoted, part.where)
         self._session.run("savepoint before_table")
         with self._session.server.asked():
             packets = _Rows(self._session.query(table.query(part)), len(table.select))

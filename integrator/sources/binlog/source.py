@@ -103,7 +103,7 @@ class BinlogSource(CapturedSource):
     def _try(self, table: str, where: str) -> None:
         schema, _, name = table.partition(".")
         with self._server.session() as session:
-            session.rows(f"explain select 1 from {quoted(schema)}.{quoted(name)} where ({where})")  # noqa: S608
+            session.try_condition(f"{quoted(schema)}.{quoted(name)}", where)
 
     def points(self) -> SnapshotPoints:
         """Return what makes positions: sessions of their own."""
