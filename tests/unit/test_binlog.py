@@ -413,7 +413,7 @@ def test_which_product_a_server_is(version, name, least):
 
 
 FAILED = [
-    (pymysql.err.OperationalError(1054, "Unknown column 'x' in 'field list'"), server.MissingColumn),
+    (pymysql.err.OperationalError(1054, "Unknown column 'x' in 'field list'"), server.MissingName),
     (pymysql.err.OperationalError(1226, "User has exceeded the 'max_user_connections' resource"), SourceAway),
     (pymysql.err.OperationalError(1045, "Access denied"), EnvironmentFault),
     (ConnectionResetError(104, "Connection reset by peer"), SourceAway),

@@ -1,8 +1,14 @@
 """The thread that captures: it connects again for as long as that takes."""
 
 import threading
+import time
+from types import SimpleNamespace
+from unittest import mock
+
+import pytest
 
 from integrator.errors import SourceAway
+from integrator.sources.capture.stream import SEGMENT_BYTES, SpoolingStream
 from integrator.sources.capture.thread import Capture
 
 
@@ -29,3 +35,23 @@ def test_why_a_database_is_not_captured_now_is_known_until_it_is():
     capture.close()
     assert known[:2] == ["", "the database shuts down"]
     assert capture.away == ""
+
+
+@pytest.mark.parametrize(
+    ("size", "waited_s", "ahead", "is_sealed"),
+    [
+        (0, 9.0, 0, False),
+        (1, 0.0, 0, True),
+        (1, 0.01, 1, False),
+        (1, 0.1, 1, True),
+        (1, 0.1, SEGMENT_BYTES, False),
+        (1, 1.1, SEGMENT_BYTES, True),
+        (SEGMENT_BYTES, 0.0, SEGMENT_BYTES, True),
+    ],
+)
+def test_what_is_received_is_sealed_at_once_unless_other_changes_wait(size, waited_s, ahead, is_sealed):
+    seal, intake = mock.Mock(), SimpleNamespace(size=size, sealed=time.monotonic() - waited_s)
+    SpoolingStream.seal_where_due(
+        SimpleNamespace(_intake=intake, _spool=SimpleNamespace(waiting_bytes=ahead), seal=seal)
+    )
+    assert seal.called == is_sealed

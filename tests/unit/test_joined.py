@@ -196,7 +196,8 @@ def entry(name, size):
     [
         ([5, 5, 5], [3]),
         ([SMALL_BYTES, SMALL_BYTES + 1, 5, 5], [1, 1, 2]),
-        ([SMALL_BYTES] * 40, [GROUP_BYTES // SMALL_BYTES, 40 - GROUP_BYTES // SMALL_BYTES]),
+        ([SMALL_BYTES] * 10, [4, 4, 2]),
+        ([GROUP_BYTES // 8] * 10, [8, 2]),
         ([], []),
     ],
 )

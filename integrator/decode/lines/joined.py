@@ -16,7 +16,7 @@ from integrator.decode.lines.lines import NO_TIME, LeftOut, Lines, Origin
 from integrator.engine.arrays import Ints, Places
 from integrator.errors import DataError, Fault, Place
 
-MOST_BYTES = 4 * 1024 * 1024
+MOST_BYTES = 16 * 1024 * 1024
 """Of slices that are joined; their sizes may have been those of packed files, or estimated."""
 
 

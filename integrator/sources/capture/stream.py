@@ -20,7 +20,7 @@ from integrator.sources.capture.signals import Signals
 from integrator.sources.capture.thread import Capture
 from integrator.sources.spool import Spool
 
-SEGMENT_BYTES, SEGMENT_S = 16 * 1024 * 1024, 0.05
+SEGMENT_BYTES, SEGMENT_S, BACKLOG_S = 16 * 1024 * 1024, 0.05, 1.0
 SEAL_S = 0.005
 """Between two looks whether a segment can be sealed."""
 _FULL_S, _ROWS_S = 0.2, 1.0
@@ -90,9 +90,14 @@ class SpoolingStream:
         return self._rows
 
     def seal_where_due(self) -> None:
-        """Seal what is large, has waited, or could be sent at once, for nothing else waits."""
-        size, waited = self._intake.size, time.monotonic() - self._intake.sealed
-        if size and (size >= SEGMENT_BYTES or waited >= SEGMENT_S or not self._spool.waiting_bytes):
+        """Seal what is large, has waited, or could be sent at once, for nothing else waits.
+
+        Where a whole segment waits already, it is sent late anyway: more are put together then, for a segment costs
+        some milliseconds however little it has.
+        """
+        size, waited, ahead = self._intake.size, time.monotonic() - self._intake.sealed, self._spool.waiting_bytes
+        wait_s = SEGMENT_S if ahead < SEGMENT_BYTES else BACKLOG_S
+        if size and (size >= SEGMENT_BYTES or waited >= wait_s or not ahead):
             self.seal()
 
     def seal(self) -> None:
