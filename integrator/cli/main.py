@@ -26,7 +26,7 @@ from integrator.cli import init as initial
 from integrator.cli.local import local_timezone
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
 from integrator.cli.templates import Template
-from integrator.errors import ConfigurationError, IntegratorError, as_integrator_error, command
+from integrator.errors import ConfigurationError, IntegratorError, Problem, as_integrator_error, command
 from integrator.names.numbers import counted
 
 if TYPE_CHECKING:
@@ -185,17 +185,15 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
     from integrator.cli import as_json, show
-    from integrator.names import meant
 
     made = plan_of(context, channel, contexts, variables, refreshing=refreshing)
-    known = [one.table.name for one in made.recipe.tables]
-    for name in table or []:
-        if name not in known:
-            raise ConfigurationError(f"--table {name!r} is no table that is sent; {meant(name, known, 'those are')}")
+    names, wrong = made.named(table or ())
+    if wrong:
+        raise ConfigurationError([Problem("plan", 0, "", text) for text in wrong])
     if as_object:
-        typer.echo(as_json.plan(made, table or []))
+        typer.echo(as_json.plan(made, names))
     else:
-        show.plan(made, table or [], output.console())
+        show.plan(made, names, output.console())
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -24,7 +24,6 @@ from integrator.compare.standing import Standing
 from integrator.compare.tables import Compared, compared
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
 from integrator.librdkafka.properties import client_properties
-from integrator.names import meant
 from integrator.plan import Plan
 from integrator.run.state import aside
 from integrator.run.state.directory import State
@@ -59,17 +58,17 @@ class Comparison:
                 f"channel {plan.channel}: tables of captured databases are compared (class postgres, mysql, mariadb, "
                 "with their changes), and no others"
             )
-        known = [one.table.name for one in plan.recipe.tables]
-        if unknown := [name for name in options.tables if name not in known]:
-            texts = (f"--table {name!r} is no table; {meant(name, known, 'known are')}" for name in unknown)
-            raise ConfigurationError([Problem("compare", 0, "", text) for text in texts])
+        names, wrong = plan.named(options.tables)
+        if wrong:
+            raise ConfigurationError([Problem("compare", 0, "", text) for text in wrong])
         self.state = State(plan.state)
         if (record := records.read(self.state.spool)) is None:
             raise EnvironmentFault(f"channel {plan.channel} has not captured anything yet: run it, and compare then")
         self.record, self.source = record, replace(source, state=self.state.path)
         self.plan = registration.resolve(plan.of_state(self.state.identity()))
         self.options = options
-        self.names = {one.name: one.full_name for one in self.source.tables() if one.name in (options.tables or known)}
+        names = names or [one.table.name for one in plan.recipe.tables]
+        self.names = {one.name: one.full_name for one in self.source.tables() if one.name in names}
         self.points = self.source.points()
         self.standing = Standing(plan.channel, self.source, self.state, self.points.shown)
         self.noted: list[Offsets] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from integrator.channel import reader
@@ -14,6 +14,7 @@ from integrator.channel.resolved import Resolved
 from integrator.channel.secret import Secrets
 from integrator.contracts.recipe import Recipe
 from integrator.errors import Problem
+from integrator.names import meant
 from integrator.plan.definitions import Definitions
 from integrator.plan.ends import AnySource
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, registrations
@@ -81,6 +82,15 @@ class Plan:
         if not isinstance(self.source, TableSource):
             raise TypeError("a plan that is for changes")
         return self.source
+
+    def named(self, tables: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the names in the channel of tables that are named so, or as in the database; and what is wrong."""
+        known = {table.table.name: table.table.name for table in self.recipe.tables}
+        names = {table.table.full_name: table.table.name for table in self.recipe.tables} | known
+        asked = list(tables)
+        unknown = [name for name in asked if name not in names]
+        wrong = [f"--table {name!r} is no table that is sent; {meant(name, known, 'those are')}" for name in unknown]
+        return [names[name] for name in asked if name in names], wrong
 
     @property
     def refreshes(self) -> bool:

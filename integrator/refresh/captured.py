@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from integrator.errors import ConfigurationError, Problem
-from integrator.names import meant
 from integrator.plan import Plan
 from integrator.sources.contract import Refreshable
-
-
-def unknown(tables: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return what is wrong with names of tables: those that the channel does not have."""
-    return [f"--table {name!r} is no table; {meant(name, known, 'known are')}" for name in tables if name not in known]
 
 
 def ask(plan: Plan, tables: Sequence[str], where: str, *, truncate: bool) -> list[str]:
@@ -20,16 +14,16 @@ def ask(plan: Plan, tables: Sequence[str], where: str, *, truncate: bool) -> lis
 
     where: a condition in SQL. truncate: a truncate is before the rows of each.
     """
-    source, known = plan.changes, [one.table.name for one in plan.recipe.tables]
+    source, (names, problems) = plan.changes, plan.named(tables)
     if not isinstance(source, Refreshable):
         raise TypeError("a source that refreshes nothing")
-    problems = unknown(tables, known)
     if where and truncate:
         problems.append("--where reads some rows, and with --truncate-record consumers would have no others: give one")
     if where and len(tables) != 1:
         problems.append("--where is on the rows of one table: name it with --table")
     if problems:
         raise ConfigurationError([Problem("refresh", 0, "", text) for text in problems])
-    for name in tables or known:
+    names = names or [one.table.name for one in plan.recipe.tables]
+    for name in names:
         source.refresh(name, where, truncate=truncate)
-    return [*(tables or known)]
+    return names

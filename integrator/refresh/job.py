@@ -25,7 +25,6 @@ from integrator.plan import Plan
 from integrator.refresh import bars, moment
 from integrator.refresh import ledger as ledgers
 from integrator.refresh.bars import Bars
-from integrator.refresh.captured import unknown
 from integrator.refresh.delivery import deliver
 from integrator.refresh.expected import expected
 from integrator.refresh.ledger import Ledger, RefreshRun
@@ -72,7 +71,7 @@ def refresh(plan: Plan, options: Options) -> dict[str, int]:
 
     An interrupted run continues: completed slices are not sent again.
     """
-    _check(plan, options)
+    options = _checked(plan, options)
     spark = session.start(f"{plan.channel} refresh", plan.tables_at.location.jars)
     try:
         return send(plan, options, spark)
@@ -82,7 +81,7 @@ def refresh(plan: Plan, options: Options) -> dict[str, int]:
 
 def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     """Refresh in an existing Spark session. Returns and raises as `refresh`."""
-    _check(plan, options)
+    options = _checked(plan, options)
     state = State(plan.state)
     state.make()
     state.check_finished()
@@ -96,16 +95,16 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
             plan, options = with_topics(plan, found), dataclasses.replace(options, anew=False)
 
 
-def _check(plan: Plan, options: Options) -> None:
+def _checked(plan: Plan, options: Options) -> Options:
+    """Return the options with the names of tables in the channel."""
     known = {table.table.name: table for table in plan.recipe.tables}
-    problems = unknown(options.tables, known)
+    names, problems = plan.named(options.tables)
     if options.truncate_record:
-        others = [
-            name for name, table in known.items() if table.style != "TimeKey" and name in (options.tables or known)
-        ]
+        others = [name for name, table in known.items() if table.style != "TimeKey" and name in (names or known)]
         problems += [f"--truncate-record is for TimeKey tables; {name} is none" for name in others]
     if problems:
         raise ConfigurationError([Problem("refresh", 0, "", text) for text in problems])
+    return dataclasses.replace(options, tables=tuple(names))
 
 
 class _Refresh:

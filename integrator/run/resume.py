@@ -102,6 +102,8 @@ def resume_tables(state: State, channel: str, tables: Sequence[str]) -> str:
     Raises EnvironmentFault for tables that are not set aside.
     """
     there = aside.read(state.path)
+    in_database = {at_source: name for name, one in there.items() for at_source in one.names}
+    tables = [in_database.get(name, name) for name in tables]
     if others := [name for name in tables if name not in there]:
         known = f"set aside: {', '.join(there)}" if there else "no table is"
         raise EnvironmentFault(f"channel {channel}: not set aside: {', '.join(others)}; {known}")

@@ -216,7 +216,7 @@ def test_a_row_that_spark_cannot_read_is_the_owners_of_the_data(refresh, broker,
 
 
 MISTAKES = [
-    ({"tables": ("none",)}, "--table 'none' is no table; known are orders"),
+    ({"tables": ("none",)}, "--table 'none' is no table that is sent; those are orders"),
     ({"slices": ("nope%3",)}, "'nope' is no column; there are id, name, amount, at"),
     ({"slices": ("5",)}, "a number of slices needs Restrict SliceCountCondition at the source"),
     ({"slices": ("orders.id<300<100",)}, "the bounds 300, 100 do not rise"),

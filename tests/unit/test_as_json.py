@@ -2,10 +2,13 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from integrator.cli import main
+from integrator.plan import Plan
+from integrator.schema import Table
 from tests.parts import channels
 
 PASSWORD = "pl4nted"
@@ -51,7 +54,20 @@ def test_what_would_be_sent(run):
 
 def test_a_table_that_is_not_sent_has_no_plan(run):
     code, found = run("plan", "--table", "oders")
-    assert (code, found["error"]) == (2, "--table 'oders' is no table that is sent; do you mean orders?")
+    assert (code, [one["text"] for one in found["problems"]]) == (
+        2,
+        ["--table 'oders' is no table that is sent; do you mean orders?"],
+    )
+
+
+def test_tables_are_named_as_in_the_channel_or_as_in_the_database():
+    tables = [Table("sales_orders", "Orders", "Sales", (), ()), Table("t", "t", None, (), ())]
+    made = SimpleNamespace(recipe=SimpleNamespace(tables=[SimpleNamespace(table=one) for one in tables]))
+    assert Plan.named(made, ["t", "Sales.Orders", "sales_orders"]) == (["t", "sales_orders", "sales_orders"], [])
+    assert Plan.named(made, ["Orders"]) == (
+        [],
+        ["--table 'Orders' is no table that is sent; those are sales_orders, t"],
+    )
 
 
 def test_a_channel_that_never_ran(run):
