@@ -96,6 +96,11 @@ class DatabaseLocation(SourceLocation):
         return address
 
     @property
+    def product(self) -> str:
+        """The class of the location, which names the product."""
+        return str(vars(self)["class_"])
+
+    @property
     def captures_changes(self) -> bool:
         """Whether changes are captured."""
         return self.snapshot != "only"

@@ -201,6 +201,11 @@ def test_rows_are_read_by_range_by_keys_of_each_type(database, monkeypatch):
 def test_tables_without_such_a_key_are_read_at_one_position(database, monkeypatch):
     few(monkeypatch)
     odd = "k float not null, primary key (k)" if isinstance(database, AtBinlog) else "k int, unique (k)"
+    if isinstance(database, AtPostgres):  # what a literal of a composite type is, nothing says
+        database.run(
+            "create type pair as (a int, b text); create domain pairs as pair; create table c (k pairs primary key)"
+        )
+        database.run("insert into c select row(seq, 'a')::pair from generate_series(1, 500) seq")
     replica = (
         ""
         if isinstance(database, AtBinlog)
@@ -210,7 +215,8 @@ def test_tables_without_such_a_key_are_read_at_one_position(database, monkeypatc
     for table in "ab":
         database.run(f"insert into {table} (k) select seq from {database.numbers.format(1, 500)}")
     catch_up(database)
-    assert Counter(line["table"] for _, line in lines_in(database.directory)) == {"a": 500, "b": 500}
+    tables = "abc" if isinstance(database, AtPostgres) else "ab"
+    assert Counter(line["table"] for _, line in lines_in(database.directory)) == dict.fromkeys(tables, 500)
     assert not records.read(database.directory).reading
 
 

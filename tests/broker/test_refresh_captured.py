@@ -121,6 +121,7 @@ def test_what_cannot_be_asked_for_is_said(database, channel, integrate_once, ref
     assert "with --truncate-record consumers would have no others" in text
     assert "nothing" in refresh("--table", "t", "--where", "nothing = 1", code=2)
     assert "absent" in refresh("--table", "t", "--where", "id in (select id from absent)", code=2)
+    assert "yntax" in refresh("--table", "t", "--where", "id = 1) or (id = 2", code=2)
     assert "are for channels with a location of class jdbc or snapshot" in refresh("--online", code=2)
 
 

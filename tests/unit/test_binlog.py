@@ -437,3 +437,16 @@ def test_passwords_that_cannot_be_encrypted_are_an_error_and_defects_stay_defect
         server.Server("mysql://u@db").session()
     with pytest.raises(RuntimeError, match="no session"), server.Server("mysql://u@db").asked():
         raise RuntimeError("no session")
+
+
+@pytest.mark.parametrize(("product", "is_refused"), [("mysql", True), ("mariadb", False)])
+def test_a_state_of_another_product_is_refused(product, is_refused, tmp_path):
+    """By GTIDs it would be another server that has all that was captured."""
+    (tmp_path / "spool").mkdir()
+    Record("system", "log", "", product=product).write(tmp_path / "spool")
+    source = BinlogSource(MariaDbLocation.model_validate({"class": "mariadb", "address": "mariadb://u@db"}))
+    if is_refused:
+        with pytest.raises(EnvironmentFault, match="class mysql, and this one is of class mariadb"):
+            source.known_in(tmp_path)
+    else:
+        source.known_in(tmp_path)

@@ -59,6 +59,21 @@ def test_a_truncate_may_be_before_the_rows(signals, tmp_path):
         (None, "no JSON object with data-collections"),
         ([], "no JSON object with data-collections"),
         ({"data-collections": []}, "no JSON object with data-collections"),
+        ({"data-collections": [{"name": "a.t"}]}, "no JSON object with data-collections"),
+        ({"data-collections": [5]}, "no JSON object with data-collections"),
+        ({"data-collections": "a.t"}, "no JSON object with data-collections"),
+        (
+            {"data-collections": ["a.t"], "additional-conditions": [{"data-collection": None, "filter": "x"}]},
+            "both of them texts",
+        ),
+        (
+            {"data-collections": ["a.t"], "additional-conditions": [{"data-collection": "a.t", "filter": None}]},
+            "both of them texts",
+        ),
+        (
+            {"data-collections": ["a.t"], "additional-conditions": [{"data-collection": "a.t", "filter": "\ud800"}]},
+            "both of them texts",
+        ),
         ({"data-collections": ["a.t"], "filter": "x"}, "its data have filter: known are"),
         ({"data-collections": ["a.t"], "additional-conditions": ["x"]}, "a list of objects with data-collection"),
         (
@@ -80,6 +95,13 @@ def test_what_is_not_understood_is_an_error(signals, tmp_path, data, reason):
     [(event, said)] = signals._log.errors
     assert event == "a signal is not followed"
     assert reason in said
+
+
+def test_what_is_nested_too_deep_and_a_type_that_is_null_stop_nothing(signals, tmp_path):
+    signals.take(insert(b"1", b"execute-snapshot", b"[" * 100_000))
+    signals.take(insert(b"2", None, b"{}"))
+    assert len(signals._log.errors) == 2
+    assert list(asked(tmp_path)) == []
 
 
 def test_other_types_and_changes_ask_for_nothing(signals, tmp_path):

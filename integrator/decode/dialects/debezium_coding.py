@@ -69,6 +69,10 @@ class AsText:
     type: Type
 
 
+_AS_WRITTEN = (schema.Array, schema.Bytes, schema.Interval)
+"""Types whose values have no text but that in JSON: lists, and bytes in base64."""
+
+
 def _carries(own: Type, other: Type) -> bool:
     """Return whether each value of another type is one of a column's own."""
     match own, other:
@@ -116,7 +120,8 @@ class DebeziumCoding:
         database = named or (MYSQL if table.database == MYSQL else OTHER if table.database else NOT_KNOWN)
         field = of_column(column, self._fields(variant)) or NO_FIELD
         if column.any_type and field.kind:
-            return AsText(type_of(field.connect)), field, database
+            kind = type_of(field.connect)
+            return schema.String() if isinstance(kind, _AS_WRITTEN) else AsText(kind), field, database
         return column.type, field, database
 
     def retyped(self, table: Table, variant: int) -> dict[str, tuple[str, str, bool]]:

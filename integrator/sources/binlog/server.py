@@ -192,12 +192,16 @@ class Session:
             return list(cursor.fetchall())
 
     def try_condition(self, table: str, where: str) -> None:
-        """Have the server read a condition on the rows of a table, given as SQL has it. Raises as `run`.
+        """Have the server read a condition on the rows of a table, SCHEMA.TABLE. Raises as `run`.
 
-        A name that does not exist is EnvironmentFault here: the condition has it, so that another try cannot help.
+        Names in it may be those of that schema. One that does not exist is EnvironmentFault here: the condition has it,
+        so that another try cannot help. It is read without parentheses, too, so that it is one condition.
         """
+        schema, _, name = table.partition(".")
+        self.run(f"use {quoted(schema)}")
         try:
-            self.rows(f"select 1 from {table} where ({where}) limit 0")  # noqa: S608
+            for condition in (where, f"({where})"):
+                self.rows(f"select 1 from {quoted(schema)}.{quoted(name)} where {condition} limit 0")  # noqa: S608
         except MissingName as missing:
             raise EnvironmentFault(str(missing)) from None
 

@@ -60,7 +60,7 @@ class Point:
     def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
         if part.where:  # what it has and the table has not is its own fault, and not the table's
-            self._session.try_condition(table.quoted, part.where)
+            self._session.try_condition(table.name, part.where)
         self._session.run("savepoint before_table")
         with self._session.server.asked():
             packets = _Rows(self._session.query(table.query(part)), len(table.select))

@@ -17,7 +17,7 @@ from integrator.schema import Table
 from integrator.sources.binlog import catalogue, events, settings
 from integrator.sources.binlog.packets import pymysql
 from integrator.sources.binlog.product import NAMES
-from integrator.sources.binlog.server import Server, Session, quoted
+from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.snapshot import SnapshotPoints
 from integrator.sources.binlog.stream import Captures
 from integrator.sources.capture import record as records
@@ -101,9 +101,8 @@ class BinlogSource(CapturedSource):
         return feed_of(opening, lambda spool: at.capture(spool, opening.channel), listing, self.location.spool_bytes)
 
     def _try(self, table: str, where: str) -> None:
-        schema, _, name = table.partition(".")
         with self._server.session() as session:
-            session.try_condition(f"{quoted(schema)}.{quoted(name)}", where)
+            session.try_condition(table, where)
 
     def points(self) -> SnapshotPoints:
         """Return what makes positions: sessions of their own."""

@@ -70,6 +70,7 @@ class FirstRows:
         self._by_range = location.snapshot != "only"  # else no changes follow, and all rows are those of one position
         self._warned = set[tuple[str, str]]()
         (spool / FILE).unlink(missing_ok=True)  # of a process that was killed
+        record.product = location.product
         begun = {name: one.oid for name, one in record.reading.items() if one.last is not None}
         record.read |= begun  # changes follow the rows that are durable
         self._point: Point | None = None

@@ -8,8 +8,9 @@ before the row that asks is durable: after a crash it may be asked for again, an
 from __future__ import annotations
 
 import json
+import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ _TABLES, _CONDITIONS, _TRUNCATE = "data-collections", "additional-conditions", "
 _MEMBERS = frozenset((_TABLES, _CONDITIONS, _TRUNCATE, "type", "surrogate-key"))
 """`type` and `surrogate-key` say how Debezium reads a table: here there is one way, by its primary key."""
 _COLUMNS = 3
+_NO_TEXT = re.compile("[\\0\ud800-\udfff]")
 _NAMES_AT, _NEW_AT = 5, 6
 """In a relation: after its number. In an INSERT: after the number of the table and the letter of the new row."""
 
@@ -51,14 +53,14 @@ class Signals:
         if message[0] != INSERT:
             return
         row = _row(message, len(self._relations[message[1:5]].columns))
-        if len(row) < _COLUMNS or row[1] is None:
+        if len(row) < _COLUMNS:
             self._log.error("a signal is not followed", reason="its table has no three columns: id, type, data")
         elif row[1] != TYPE:
             self._log.error("a signal is not followed", id=row[0], type=row[1], reason=f"known is the type {TYPE}")
         else:
             try:
                 refreshes = dict(_refreshes(json.loads(row[2] or "{}")))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 self._log.error("a signal is not followed", id=row[0], reason=str(error))
                 return
             for table, refresh in refreshes.items():
@@ -67,7 +69,11 @@ class Signals:
 
 def _refreshes(data: Any) -> Iterator[tuple[str, Asked]]:
     """Yield the tables that the data of a signal name, with what is asked for. Raises ValueError."""
-    if not isinstance(data, Mapping) or not isinstance(data.get(_TABLES), list) or not data[_TABLES]:
+    try:
+        tables = [_text(one) for one in data[_TABLES]]
+    except (TypeError, LookupError):
+        tables = []
+    if not tables or not isinstance(data[_TABLES], list):
         raise ValueError(f"its data are no JSON object with {_TABLES}: a list of SCHEMA.TABLE")
     if unknown := sorted(data.keys() - _MEMBERS):
         raise ValueError(f"its data have {', '.join(unknown)}: known are {', '.join(sorted(_MEMBERS))}")
@@ -75,15 +81,23 @@ def _refreshes(data: Any) -> Iterator[tuple[str, Asked]]:
     if truncate not in (True, False):
         raise ValueError(f"{_TRUNCATE} is true or false")
     try:
-        where = {one["data-collection"]: one["filter"] for one in conditions}
+        where = {_text(one["data-collection"]): _text(one["filter"]) for one in conditions}
     except (TypeError, LookupError):
-        raise ValueError(f"{_CONDITIONS} is a list of objects with data-collection and filter") from None
-    if others := sorted(where.keys() - set(data[_TABLES])):
+        text = f"{_CONDITIONS} is a list of objects with data-collection and filter, both of them texts"
+        raise ValueError(text) from None
+    if others := sorted(where.keys() - set(tables)):
         raise ValueError(f"{_CONDITIONS} names tables that {_TABLES} does not: {', '.join(others)}")
     if truncate and where:
         raise ValueError(f"{_TRUNCATE} is for whole tables: with a condition, consumers would have no other rows")
-    for table in data[_TABLES]:
+    for table in tables:
         yield table, Asked(where.get(table, ""), truncate)
+
+
+def _text(value: Any) -> str:
+    """Return a text that a database can be given. Raises TypeError."""
+    if not isinstance(value, str) or _NO_TEXT.search(value):
+        raise TypeError
+    return value
 
 
 def _row(message: bytes, columns: int) -> list[str | None]:

@@ -138,6 +138,12 @@ class CapturedSource:
 
     def known_in(self, state: Path) -> Self:
         """Return the source with the definitions that its state directory keeps. Raises EnvironmentFault."""
+        record = records.read(state / SPOOL)
+        if record is not None and record.product != self.location.product:
+            raise EnvironmentFault(
+                f"{state}: has what was captured by a location of class {record.product}, and this one is of class "
+                f"{self.location.product}: give the channel another name or another state, or, {records.ANEW}"
+            )
         return replace(self, known=definitions.read(state), channel=state.name, state=state)
 
     def tables(self) -> Sequence[Table]:
@@ -220,7 +226,7 @@ class CapturedSource:
         try:
             if where:
                 self._try(name, where)
-        except EnvironmentFault as refused:
+        except (EnvironmentFault, UnicodeError) as refused:
             raise ConfigurationError(f"--where {where!r}: {refused}") from None
         ask(self.state, name, Asked(where, truncate))
 

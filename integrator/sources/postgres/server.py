@@ -219,6 +219,14 @@ class Session:
             found: list[tuple[Any, ...]] = cursor.fetchall()
             return found
 
+    def try_condition(self, table: str, where: str) -> None:
+        """Have the server read a condition on the rows of a table, given as SQL has it. Raises as `run`.
+
+        It is read without parentheses, too, so that it is one condition.
+        """
+        for condition in (where, f"({where})"):
+            self.run(f"explain select from {table} where {condition}")
+
     def copy(self, sql: str, to: Any) -> None:
         """Run a COPY TO STDOUT, whose rows are written to `to`. Raises as `run`, and what `to` raises.
 

@@ -31,10 +31,12 @@ _AT_STANDBY = (
     "there, select pg_log_standby_snapshot()"
 )
 _KEY = (
-    "select a.attname from pg_index i cross join unnest(i.indkey) with ordinality k(number, at) join pg_attribute a on "
-    "a.attrelid = i.indrelid and a.attnum = k.number where i.indrelid = %s and i.indisprimary and k.at <= i.{} "
-    "order by k.at"
+    "select a.attname, t.typcategory from pg_index i cross join unnest(i.indkey) with ordinality k(number, at) "
+    "join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number join pg_type t on t.oid = a.atttypid "
+    "where i.indrelid = %s and i.indisprimary and k.at <= i.{} order by k.at"
 )
+_COMPOSITE = "C"
+"""Of types, and of domains of them, the category: https://www.postgresql.org/docs/current/catalog-pg-type.html."""
 _BY_INDEX = "select set_config(name, 'off', true) from pg_settings where name in ('enable_sort', 'jit')"
 """Rows of a large table come by its index, from the first one on. The cost of a sort that is off would else have each
 query compiled, which takes a third of a second."""
@@ -60,14 +62,15 @@ class Point:
             return []
         size = "indnkeyatts" if version_of(self._session) >= _INCLUDES_FROM else "indnatts"
         rows = self._session.rows(_KEY.format(size), [table.relation.oid])
-        key, columns = [name for (name,) in rows], {one.name for one in table.relation.columns}
-        return key if columns.issuperset(key) else []
+        key, columns = [name for name, _ in rows], {one.name for one in table.relation.columns}
+        can_compare = all(category != _COMPOSITE for _, category in rows)  # a literal of such a type needs a cast
+        return key if can_compare and columns.issuperset(key) else []
 
     def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows, about a megabyte at once, and how many."""
         rows = _Rows(take)
         if part.where:  # what it has and the table has not is its own fault, and not the table's
-            self._session.run(f"explain select from {table.only} where ({part.where})")
+            self._session.try_condition(table.only, part.where)
         self._session.copy(table.copy(part), rows)
         rows.hand_over()
 

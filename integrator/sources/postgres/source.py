@@ -118,7 +118,7 @@ class Postgres(CapturedSource):
     def _try(self, table: str, where: str) -> None:
         schema, _, name = table.partition(".")
         with self._server.session() as session:
-            session.run(f"explain select from {quoted(schema)}.{quoted(name)} where ({where})")
+            session.try_condition(f"{quoted(schema)}.{quoted(name)}", where)
 
     def points(self) -> SlotPoints:
         """Return what makes positions: temporary slots of another name than the capture's."""
