@@ -10,11 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator.compare.at_topic import NotComparable
 from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, Checkpoint, FileSummary
 from integrator.contracts.message_format import Bundling
 from integrator.contracts.recipe import Recipe
 from integrator.deliver.bundle import Bundler
-from integrator.errors import EnvironmentFault, SchemasFound, from_wire
+from integrator.errors import SchemasFound, from_wire
 from integrator.plan import Plan
 from integrator.run.passes.first_pass import first_pass
 from integrator.sources.capture.frames import Segment, Standing, begin, commit, copied
@@ -24,6 +25,9 @@ from integrator.sources.files.reader import slice_of
 from integrator.sources.slices import rows_of
 
 _MICROS_TO_2000 = 946_684_800_000_000
+_ALTERED = (
+    "it was altered, and what is captured of it is from before: compare again after its next change, or after a refresh"
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class AsMessages:
         self._micros = int(time.time() * 1e6) - _MICROS_TO_2000
 
     def of(self, table: Captured, rows: bytes, lsn: int, topic: str) -> Taken:
-        """Return the messages of whole rows that were read at a position. Raises IntegratorError."""
+        """Return the messages of whole rows that were read at a position. Raises IntegratorError, NotComparable."""
         segment = Segment(Standing())
         segment.know(table.relation.message())
         segment.add(begin(lsn - 1, self._micros, 1))
@@ -70,7 +74,7 @@ class AsMessages:
         except RuntimeError as error:
             known = from_wire(str(error))
             if isinstance(known, SchemasFound):
-                raise EnvironmentFault(f"{known}: the table was altered while it is compared: compare again") from None
+                raise NotComparable(_ALTERED) from None
             raise known or error from None
         numbers = found.numbers if len(found.numbers) == len(found.keys) else []
         return replace(found, rejected=rejected, numbers=numbers)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from integrator.compare.as_messages import AsMessages, Taken
+from integrator.compare.at_topic import NotComparable
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture.points import Captured, NotYet, Point, Points
 from integrator.sources.capture.ranges import Part, Reading, last_row
@@ -20,6 +21,7 @@ _POSITION_S, _MOST_S, _TIMES_THE_POSITION = 5.0, 50.0, 20
 _WAIT_S = 120.0
 """For so long a position is waited for, while transactions are open, or it is before what is captured."""
 _SEGMENT_BYTES = 8 * 1024 * 1024
+_GONE = "the table is not there any more, or our user may not see it"
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,9 @@ class TableRows:
     last: int = 0
     _not_before: float = field(default=0.0)
 
-    def read(self, tables: Sequence[Wanted], take: Take) -> set[str]:
-        """Read tables; return the names of those that are not there. Raises IntegratorError."""
-        left, gone, last = list(tables), set[str](), None
+    def read(self, tables: Sequence[Wanted], take: Take) -> dict[str, str]:
+        """Read tables; return the names of those that cannot be compared, and why. Raises IntegratorError."""
+        left, why, last = list(tables), dict[str, str](), None
         while left:
             reached = self.positions.next()
             point, until = reached.point, time.monotonic() + self._seconds(reached)
@@ -115,16 +117,20 @@ class TableRows:
                 while left and not is_over:
                     wanted = left[0]
                     if (table := there.get(wanted.at_source)) is None:
-                        gone.add(wanted.name)
+                        why[wanted.name] = _GONE
                     else:
                         reading = Reading(table.relation.oid, [*point.key(table)], [0, 0], last)
-                        last = self._range(reached, table, reading, (wanted, until, take))
+                        try:
+                            last = self._range(reached, table, reading, (wanted, until, take))
+                        except NotComparable as reason:
+                            why[wanted.name], last = str(reason), None
+                            until = 0.0  # the session has not read what it was asked for
                     is_over = time.monotonic() >= until or last is not None
                     if last is None:
                         left.pop(0)
             finally:
                 point.close()
-        return gone
+        return why
 
     def chosen(self, point: Point, table: Captured, where: str, topic: str) -> tuple[list[bytes], Taken]:
         """Return the rows for which a condition is true: texts of their keys, and messages."""

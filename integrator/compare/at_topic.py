@@ -215,8 +215,8 @@ def read_into(runs: Runs, topics: Topics, messages: MessagesOf, ranges: Sequence
             if seen.effect == CLEARED:
                 cleared(one, seen.where, seen.change)
                 continue
-            row, flags = digest(seen.row) if seen.effect == SET else (NO_ROW, 0)
-            runs.add(packed(seen.key, row, seen.where, seen.effect | flags, seen.change))
+            row = digest(seen.row) if seen.effect == SET else NO_ROW
+            runs.add(packed(seen.key, row, seen.where, seen.effect, seen.change))
     return clear
 
 

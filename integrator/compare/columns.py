@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from integrator.compare.digests import INCOMPLETE, RECORD, Records
+from integrator.compare.digests import RECORD, Records
 from integrator.compare.messages import CLEARED, DECODER, GONE, NOTHING, SET, Documents, Texts
 from integrator.compare.tables import Compared
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, TRUNCATE
@@ -25,7 +25,7 @@ from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.json.document import read_document
 from integrator.decode.json.objects import Objects
 from integrator.decode.lines.lines import Lines
-from integrator.engine.arrays import Ints, Mask
+from integrator.engine.arrays import Ints
 from integrator.errors import DataError
 
 _EXPECTED = "a row"
@@ -89,10 +89,10 @@ class Columns:
             for one in np.flatnonzero(effect == CLEARED)
         ]
         kept = np.flatnonzero((effect == SET) | (effect == GONE))
-        row, incomplete = self._rows(image)
+        row = self._rows(image)
         made = np.zeros(len(keys) if by_key else len(kept), RECORD)
         of_rows = made[there[kept]] if by_key else made
-        of_rows["effect"] = effect[kept] | np.where((effect[kept] == SET) & incomplete[kept], INCOMPLETE, 0)
+        of_rows["effect"] = effect[kept]
         of_rows["row"] = np.where((effect[kept] == SET)[:, None], row[kept], 0)
         of_rows["change"], of_rows["at"] = change[kept].view("S22")[:, 0], there[kept]
         if not by_key:
@@ -129,16 +129,12 @@ class Columns:
         is_gone = np.isin(code, (DELETE, BEFORE_KEY_UPDATE)) | is_soft
         return np.select([is_cleared, is_gone, code == BEFORE_UPDATE], [CLEARED, GONE, NOTHING], SET), rows
 
-    def _rows(self, image: Objects) -> tuple[npt.NDArray[np.uint64], Mask]:
-        """Return the digests of rows, and which of them lack columns."""
+    def _rows(self, image: Objects) -> npt.NDArray[np.uint64]:
+        """Return the digests of rows; a column that is not there is null."""
         image.find(*self.table.columns)
-        incomplete, values = np.zeros(len(image), np.bool_), []
-        for name in self.table.columns:
-            has = image.has(name)
-            incomplete |= ~has
-            values.append(pc.if_else(pa.array(has), pc.fill_null(image.raw(name), "null"), ""))
+        values = [pc.fill_null(image.raw(name), "null") for name in self.table.columns]
         joined = pc.binary_join_element_wise(*values, _BETWEEN) if values else pa.array([""] * len(image))
-        return _digested(joined.cast(pa.binary()).to_pylist()), incomplete
+        return _digested(joined.cast(pa.binary()).to_pylist())
 
     def _keys(self, image: Objects, kept: Ints) -> npt.NDArray[np.uint64] | None:
         """Return the digests of keys, as `digests.Digester.key` makes them; None where a row lacks columns of it."""

@@ -38,9 +38,6 @@ BUCKETS = 256
 _SHIFT = np.uint64(56)
 _WAITING = 1 << 17
 """Records that are written at once."""
-INCOMPLETE, KIND = 8, 7
-"""In `effect`: the message lacks columns that are compared, for the source has left their values out."""
-_ABSENT = "absent"
 
 
 class Digester:
@@ -55,13 +52,13 @@ class Digester:
         """Return the digest of a row's key. Raises KeyError where it lacks a column of it."""
         return xxhash.xxh3_128_digest(repr(self._identity(row)).encode())
 
-    def row(self, row: Row) -> tuple[bytes, int]:
-        """Return the digest of a row's values, and INCOMPLETE where some are not there; else 0."""
+    def row(self, row: Row) -> bytes:
+        """Return the digest of a row's values; a column that is not there is null, as one that came later is."""
         try:
-            return xxhash.xxh3_128_digest(repr(self._values(row)).encode()), 0
+            values = self._values(row)
         except KeyError:
-            values = [row.get(name, _ABSENT) for name in self._columns]
-            return xxhash.xxh3_128_digest(repr(values).encode()), INCOMPLETE
+            values = self._values({name: row.get(name) for name in self._columns})
+        return xxhash.xxh3_128_digest(repr(values).encode())
 
 
 def _values_of(names: tuple[str, ...]) -> Any:

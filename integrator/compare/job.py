@@ -157,8 +157,7 @@ class Comparison:
                     why[name] = str(reason)
 
         wanted = [Wanted(name, self.names[name], one.table.topic) for name, one in sides.items()]
-        for name in rows.read(wanted, take):
-            why[name] = "the table is not there any more, or our user may not see it"
+        why |= rows.read(wanted, take)
 
     def _first(
         self, topics: Topics, sides: dict[str, Sides], of: tuple[Offsets, Offsets], why: dict[str, str]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from integrator.compare.digests import BUCKETS, KIND, RECORD, Records, Runs
+from integrator.compare.digests import BUCKETS, RECORD, Records, Runs
 from integrator.compare.messages import SET
 from integrator.engine.arrays import Mask
 
@@ -63,7 +63,7 @@ def merged_topics(old: Runs, new: Runs) -> Iterator[Merged]:
     new.write()
     for number in range(BUCKETS):
         own, its = folded(old.bucket(number), Clear()), folded(new.bucket(number), Clear())
-        there, many = own.last[(own.last["effect"] & KIND) == SET], {one.tobytes() for one in own.several["key"]}
+        there, many = own.last[own.last["effect"] == SET], {one.tobytes() for one in own.several["key"]}
         is_one = np.array([one.tobytes() not in many for one in its.last["key"]], np.bool_) if many else slice(None)
         yield merge(there, its.last[is_one], np.concatenate([own.several, its.several]))
 
@@ -84,7 +84,7 @@ def folded(records: Records, clear: Clear) -> Folded:
     """Return the last record of each key: that of its partition, or, of several, the one with the highest position."""
     if clear.change:
         change = _changes(records)
-        is_foreign = (change == b"") & ((records["effect"] & KIND) == SET)  # and may be after it: ours have a position
+        is_foreign = (change == b"") & (records["effect"] == SET)  # and may be after it: ours have a position
         records = records[(change > clear.change) | is_foreign]
     elif clear.at >= 0:
         after = (records["at"] > clear.at) | ((records["at"] == clear.at) & (records["inside"] > clear.inside))
@@ -145,7 +145,7 @@ def merge(table: Records, topic: Records, several: Records) -> Merged:
         return Merged(0, 0, (table, topic), table, (table, topic), topic)
     at = np.flatnonzero(_begins(together))
     size = np.diff(at, append=len(together))
-    is_set = (together["effect"] & KIND) == SET
+    is_set = together["effect"] == SET
     pairs = at[(size == 2) & (side[at] == 0) & (side[np.minimum(at + 1, len(side) - 1)] == 1)]
     there, gone = pairs[is_set[pairs + 1]], pairs[~is_set[pairs + 1]]
     same = (together["row"][there] == together["row"][there + 1]).all(axis=1)

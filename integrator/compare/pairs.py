@@ -161,8 +161,8 @@ class TopicPair:
             if effect == CLEARED:
                 clear = Clear(*where)
                 continue
-            digest, flags = digester.row(row) if effect == SET else (NO_ROW, 0)
-            runs.add(packed(key, digest, (*where, 0), effect | flags))
+            digest = digester.row(row) if effect == SET else NO_ROW
+            runs.add(packed(key, digest, (*where, 0), effect))
         side.read_to = ends
         return clear
 

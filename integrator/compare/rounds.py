@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from integrator.compare.as_messages import Taken
 from integrator.compare.at_table import Reached, TableRows
 from integrator.compare.at_topic import Offsets, Seen, Topics, each, ranges_of
 from integrator.compare.digests import Records, digest_of
@@ -16,7 +17,7 @@ from integrator.compare.results import MASKED, Difference, Kind, TableResult, sa
 from integrator.compare.sides import Sides
 from integrator.compare.tables import Compared
 from integrator.contracts.recipe import DebeziumModes
-from integrator.sources.capture.points import Captured
+from integrator.sources.capture.points import Captured, ConditionRefused
 from integrator.sources.capture.ranges import text_of
 
 MOST = 100_000
@@ -133,15 +134,26 @@ class Round:
             key = [*self.reached.point.key(table)]
         texts = (one.text for one in found.candidates.values() if one.text is not None)
         rejected = self.rejected[found.result.table] = set[tuple[str, ...]]()
+        topic = found.sides.table.topic
         while table is not None and key and (some := list(islice(texts, _AT_ONCE))):
-            where, topic = table.condition(key, some), found.sides.table.topic
-            keys, taken = self.rows.chosen(self.reached.point, table, where, topic)
-            rows.update((seen.key, seen.row) for seen in found.sides.rows_of(taken))
-            sent = {*taken.numbers}
-            unsent = [text for number, text in enumerate(keys) if taken.rejected and number not in sent]
-            values = (_values(text) for text in unsent)
-            rejected.update(one for one in values if self._is_rejected(table, key, one, topic))
+            for keys, taken in self._chosen(table, key, some, topic):
+                rows.update((seen.key, seen.row) for seen in found.sides.rows_of(taken))
+                sent = {*taken.numbers}
+                unsent = [text for number, text in enumerate(keys) if taken.rejected and number not in sent]
+                values = (_values(text) for text in unsent)
+                rejected.update(one for one in values if self._is_rejected(table, key, one, topic))
         self.at_table[found.result.table] = rows
+
+    def _chosen(
+        self, table: Captured, key: Sequence[str], rows: Sequence[tuple[str, ...]], topic: str
+    ) -> Iterator[tuple[list[bytes], Taken]]:
+        """Yield the rows of keys, as `chosen`. One of a message whose key the database's type does not have is none."""
+        try:
+            yield self.rows.chosen(self.reached.point, table, table.condition(key, rows), topic)
+        except ConditionRefused:
+            half = len(rows) // 2
+            for some in (rows[:half], rows[half:]) if half else ():
+                yield from self._chosen(table, key, some, topic)
 
     def _is_rejected(self, table: Captured, key: Sequence[str], row: tuple[str, ...], topic: str) -> bool:
         """Return whether a row cannot be sent; else a condition of the channel leaves it out."""
@@ -167,6 +179,11 @@ class Round:
             if one.text is None:  # it cannot be looked up: what was settled stays so
                 if one.gone and one.kind == "extra":
                     del candidates[key]
+                elif one.row is not None and any(
+                    is_lacking(sides.table, one.row, name) for name in sides.table.columns
+                ):
+                    del candidates[key]  # the row may have what the source has left out
+                    found.result.unsettled += 1
                 elif one.settled:
                     _difference(found, key, one, None)
                 continue
@@ -197,7 +214,7 @@ def is_same(table: Compared, row: Row | None, message: Row | None, result: Table
     """Return whether a row is as a message has it; one that lacks columns is counted."""
     if row is None or message is None:
         return row is message or (row is None and not table.has_deletes)
-    different = [name for name in table.columns if name not in message or not same(row.get(name), message[name])]
+    different = [name for name in table.columns if not same(row.get(name), message.get(name))]
     if any(not is_left_out(table, row, message, name) for name in different):
         return False
     result.incomplete += bool(different)
@@ -206,9 +223,15 @@ def is_same(table: Compared, row: Row | None, message: Row | None, result: Table
 
 def is_left_out(table: Compared, row: Row, message: Row, name: str) -> bool:
     """Return whether a message may lack a column for the source has left its value out."""
-    least, value, its = dict(table.may_lack).get(name), row.get(name), message.get(name, UNAVAILABLE)
+    least, value = dict(table.may_lack).get(name, 0), row.get(name)
+    return is_lacking(table, message, name) and not (isinstance(value, str) and len(value.encode()) < least)
+
+
+def is_lacking(table: Compared, message: Row, name: str) -> bool:
+    """Return whether a message lacks a column for the source may have left its value out."""
+    its = message.get(name, UNAVAILABLE)
     lacks = its == UNAVAILABLE or (its is None and table.recipe.missing_as_null)
-    return least is not None and lacks and not (isinstance(value, str) and len(value.encode()) < least)
+    return lacks and name in dict(table.may_lack)
 
 
 def _difference(found: Found, key: bytes, one: Candidate, row: Row | None, kind: Kind | None = None) -> None:

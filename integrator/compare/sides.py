@@ -9,7 +9,7 @@ import numpy as np
 
 from integrator.compare.as_messages import Taken
 from integrator.compare.at_topic import MessagesOf, NotComparable, Offsets, Seen, Topics, each, ranges_of, read_into
-from integrator.compare.digests import INCOMPLETE, Records, Runs, packed
+from integrator.compare.digests import Records, Runs, packed
 from integrator.compare.merging import Clear
 from integrator.compare.messages import SET, Documents, Texts
 from integrator.compare.tables import Compared
@@ -43,16 +43,15 @@ class Sides:
             self._take_records(number, known, found.records)
             return
         for at, seen in enumerate(self.rows_of(taken)):
-            row, flags = self.messages.digester.row(seen.row)
             where = (number, self._size if known else -1, 0)
-            self.at_table.add(packed(seen.key, row, where, SET | flags))
+            self.at_table.add(packed(seen.key, self.messages.digester.row(seen.row), where, SET))
             if known:
                 self._keys.write(known[at] + b"\n")
                 self._size += len(known[at]) + 1
 
     def _take_records(self, number: int, keys: Sequence[bytes], records: Records) -> None:
         at = records["at"].copy()
-        records["part"], records["at"], records["effect"] = number, -1, SET | (records["effect"] & INCOMPLETE)
+        records["part"], records["at"], records["effect"] = number, -1, SET
         if keys:
             sizes = np.array([len(one) + 1 for one in keys], np.int64)
             records["at"] = (self._size + np.cumsum(sizes) - sizes)[at]

@@ -144,6 +144,35 @@ def test_planted_differences_are_found_and_repaired(database, broker, channel, i
     assert found["t"]["moved"] >= 1, found  # and 9001, if its message was in another partition than its delete
 
 
+def test_columns_that_came_later_and_keys_that_no_row_can_have(
+    database, broker, channel, integrate_once, compare, name
+):
+    product, _, run = database
+    run("create table t (id smallint primary key, v varchar(20)); create table u (id int primary key)")
+    run("insert into t values (1, 'a'), (2, 'b'), (3, 'c'); insert into u values (1)")
+    integrate_once(channel)
+    run("alter table t add column n int, add column w varchar(20)")
+    found = compare(code=2)
+    assert "compare again after its next change" in found["t"]["not_comparable"], found
+    assert found["u"]["equal"] == 1, "the others are compared"
+    run("insert into t values (4, 'd', 7, 'w')")
+    integrate_once(channel)
+    found = compare()["t"]
+    assert (found["rows"], found["equal"], found["incomplete"]) == (4, 4, 0), found
+    message = next(
+        one for one in kafka_io.read_all(broker.servers, [f"{name}.t"]) if json.loads(one.key)["payload"]["id"] == 4
+    )
+    key, value = (json.loads(one) for one in (message.key, message.value))
+    key["payload"]["id"] = value["payload"]["id"] = 70_000
+    produce(
+        broker,
+        f"{name}.t",
+        (*(json.dumps(one, separators=(",", ":")).encode() for one in (key, value)), message.partition),
+    )
+    found = compare(code=4)["t"]
+    assert (found["extra"], found["equal"], found["missing"]) == (1, 4, 0), found
+
+
 def changing(run, ending):
     """Change rows of t until the end: some keys all the time, others once; and rows that come and go."""
     number = 10_000

@@ -435,8 +435,8 @@ def test_a_block_at_once_says_what_its_messages_say_one_by_one(kind, rows):
         if seen.effect == CLEARED:
             cleared.append((seen.where[1], seen.change))
             continue
-        digest, flags = messages.digester.row(seen.row) if seen.effect == SET else (NO_ROW, 0)
-        one_by_one.append((seen.where[1], seen.key, digest, seen.effect | flags, seen.change))
+        digest = messages.digester.row(seen.row) if seen.effect == SET else NO_ROW
+        one_by_one.append((seen.where[1], seen.key, digest, seen.effect, seen.change))
     assert messages.columns.reads
     found = messages.columns.of(keys, Texts.of(values), "t")
     assert (

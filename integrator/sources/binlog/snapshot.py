@@ -21,7 +21,7 @@ from integrator.sources.binlog.events import position_in_no_log, position_of, po
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log, identity
-from integrator.sources.capture.points import NotYet
+from integrator.sources.capture.points import ConditionRefused, NotYet
 from integrator.sources.capture.ranges import Part
 from integrator.sources.capture.record import Record
 
@@ -60,7 +60,10 @@ class Point:
     def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
         if part.where:  # what it has and the table has not is its own fault, and not the table's
-            self._session.try_condition(table.name, part.where)
+            try:
+                self._session.try_condition(table.name, part.where)
+            except EnvironmentFault as refused:
+                raise ConditionRefused(str(refused)) from None
         self._session.run("savepoint before_table")
         with self._session.server.asked():
             packets = _Rows(self._session.query(table.query(part)), len(table.select))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from integrator.decode.encodings.pgoutput import Relation
+from integrator.errors import EnvironmentFault
 from integrator.sources.capture.ranges import Part
 
 
@@ -42,13 +43,20 @@ class Point(Protocol):
         """Return the columns of the key in whose order a table can be read; none where it has no such key."""
 
     def copy(self, table: Any, part: Part, take: Callable[[bytes, int], None]) -> None:
-        """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
+        """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many.
+
+        Raises SourceAway, EnvironmentFault, and ConditionRefused, after which other parts can be read.
+        """
 
     def estimate(self, table: Any) -> int:
         """Return about how many rows a table has."""
 
     def close(self) -> None:
         """End the session."""
+
+
+class ConditionRefused(EnvironmentFault):
+    """The database refuses a condition on the rows of a table: another name, another type, or no SQL."""
 
 
 class NotYet(Exception):

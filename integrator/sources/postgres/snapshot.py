@@ -13,7 +13,8 @@ from typing import Any
 import structlog
 
 from integrator.channel.databases import PostgresLocation
-from integrator.sources.capture.points import NotYet
+from integrator.errors import EnvironmentFault
+from integrator.sources.capture.points import ConditionRefused, NotYet
 from integrator.sources.capture.ranges import Part
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.rewrites import with_shapes
@@ -70,7 +71,12 @@ class Point:
         """Read a part of a table; `take` gets whole rows, about a megabyte at once, and how many."""
         rows = _Rows(take)
         if part.where:  # what it has and the table has not is its own fault, and not the table's
-            self._session.try_condition(table.only, part.where)
+            self._session.run("savepoint before_condition")
+            try:
+                self._session.try_condition(table.only, part.where)
+            except EnvironmentFault as refused:
+                self._session.run("rollback to savepoint before_condition")
+                raise ConditionRefused(str(refused)) from None
         self._session.copy(table.copy(part), rows)
         rows.hand_over()
 
