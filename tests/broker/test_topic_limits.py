@@ -58,6 +58,18 @@ def test_a_row_above_the_limit_is_found_before_it_is_sent(path, tmp_path, name, 
     )
 
 
+def test_bundles_above_the_limit_are_to_be_smaller(path, real_broker, tmp_path, name, integrate_once):
+    """Whether a bundle is too large is known when it is compressed: the remedy of the message is tried here."""
+    channel_text = path.read_text().replace("Kafka_Message_Compress: NONE", "Kafka_Message_Bundling: THRESHOLD")
+    path.write_text(channel_text)
+    write(tmp_path, *(text(6000, seed) for seed in range(40)))
+    with pytest.raises(DataError, match="write a Kafka_Message_Bundling_Threshold below 20000: it is"):
+        integrate_once(path)
+    path.write_text(channel_text.replace("THRESHOLD,", "THRESHOLD, Kafka_Message_Bundling_Threshold: 12000,"))
+    integrate_once(path)
+    assert len(kafka_io.read_all(real_broker.servers, [name])) > 10
+
+
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
 @pytest.mark.parametrize("policy", ["DEAD_LETTER", "SKELETON"])
 def test_what_is_done_with_oversized_rows_is_done_with_it(

@@ -97,6 +97,12 @@ def refused(recipe: Recipe, found: RefusedMessage, where: str) -> IntegratorErro
     theirs = limits(recipe.send.producer, [found.topic]).get(found.topic)
     ours = recipe.messages.max_bytes
     known = f"and HVR_KAFKA_MSG_MAX_BYTES is {ours}"
+    bundling = recipe.messages.layout.bundling
+    if theirs is not None and bundling.keyless and theirs < bundling.threshold:  # brokers compare what is compressed
+        return DataError(
+            f"{text}: the topic takes messages up to {theirs} bytes ({_LIMIT}), {known}; raise {_LIMIT} of the topic, "
+            f"or write a Kafka_Message_Bundling_Threshold below {theirs}: it is {bundling.threshold}"
+        )
     if theirs is not None and theirs < found.bytes + RECORD_OVERHEAD:
         return DataError(
             f"{text}: the topic takes messages up to {theirs} bytes ({_LIMIT}), {known}; raise {_LIMIT} of the topic, "
