@@ -12,6 +12,7 @@ from tests.parts import kafka_io
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 INT, TEXT = {"type": "int32"}, {"type": "string"}
 LONG, DATE = {"type": "int64"}, {"type": "int32", "name": "io.debezium.time.Date"}
+LIST, LONGS, BYTES = {"type": "array", "items": INT}, {"type": "array", "items": LONG}, {"type": "bytes"}
 TYPES = {
     # what the first cycles have, each a list of types and values; what the topic has then
     "text after an integer": ([[(INT, 5)], [(TEXT, "now text"), (TEXT, "12")]], [5, "now text", "12"]),
@@ -19,6 +20,10 @@ TYPES = {
     "a larger integer": ([[(INT, 5)], [(LONG, 1 << 40), (INT, 6)]], [5, 1 << 40, 6]),
     "text and an integer in one cycle": ([[(INT, 5)], [(TEXT, "a"), (INT, 7)], [(INT, 8)]], [5, "a", "7", "8"]),
     "a date, and text in one cycle": ([[(DATE, 19_000)], [(TEXT, "a"), (DATE, 19_001)]], ["2022-01-08", "a", "2022-01-09"]),
+    "a list after a list": ([[(LIST, [1])], [(LONGS, [1 << 40])]], [[1], [1 << 40]]),
+    "lists of two types in one cycle": ([[(LIST, [1]), (LONGS, [1 << 40]), (LIST, [2])]], ["[1]", "[1099511627776]", "[2]"]),
+    "a list and an integer in one cycle": ([[(INT, 5), (LIST, [1])], [(INT, 6)]], ["5", "[1]", "6"]),
+    "bytes and text in one cycle": ([[(TEXT, "a"), (BYTES, "/w==")]], ["a", "/w=="]),
     "null where none was": (
         [[({**INT, "optional": False}, 5)], [(INT, None), (INT, 6)]], [5, None, 6],
     ),
