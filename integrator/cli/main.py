@@ -168,7 +168,8 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if as_object:
         typer.echo(as_json.check(plan, channel, connected))
         return
-    report = f"{channel}: {counted(len(plan.recipe.tables), 'table')}, no problems"
+    stopped = f"{counted(len(plan.aside), 'table')} set aside" if plan.aside else "no problems"
+    report = f"{channel}: {counted(len(plan.recipe.tables), 'table')}, {stopped}"
     report += "".join(f"\n{note}" for note in (*plan.notes, *filter(None, [connected])))
     output.console().print(plan.secrets.mask(report))
 

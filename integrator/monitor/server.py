@@ -164,7 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif path in ("/health", "/ready"):
             problems = monitor.problems(ready=path == "/ready")
             code = HTTPStatus.SERVICE_UNAVAILABLE if problems else HTTPStatus.OK
-            self._json(code, {"ok": not problems, "problems": problems})
+            self._json(code, {"ok": not problems, "channels": [*monitor.channels], "problems": problems})
         else:
             self._answer(HTTPStatus.NOT_FOUND, f"there are {_PATHS}\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -86,7 +87,14 @@ class Plan:
     def named(self, tables: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the names in the channel of tables that are named so, or as in the database; and what is wrong."""
         known = {table.table.name: table.table.name for table in self.recipe.tables}
-        names = {table.table.full_name: table.table.name for table in self.recipe.tables} | known
+        names = {table.table.full_name: table.table.name for table in self.recipe.tables}
+        alone = Counter(table.table.base_name for table in self.recipe.tables)
+        names |= {
+            one.base_name: one.name
+            for one in (table.table for table in self.recipe.tables)
+            if alone[one.base_name] == 1
+        }
+        names |= known
         asked = list(tables)
         unknown = [name for name in asked if name not in names]
         wrong = [f"--table {name!r} is no table that is sent; {meant(name, known, 'those are')}" for name in unknown]

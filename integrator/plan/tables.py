@@ -183,8 +183,9 @@ def _strategies(given: TableScope, serializer: str) -> Strategies:
 def _keyless(table: Table) -> str:
     """Return what is noted of a table that has no key of its own."""
     action = f"{{action: ColumnProperties, table: {table.name}, Name: …, Key: true}}"
-    text = f"table {table.name} has no primary key and no unique index of NOT NULL columns: its key is all columns"
-    return f"{text} ({', '.join(table.key)}); give it one, if there is one: {action}"
+    text = f"table {table.name} has no primary key and no unique index of NOT NULL columns"
+    columns = ", ".join(table.key)
+    return f"{text}: its key is all that can be compared ({columns}); give it one, if there is one: {action}"
 
 
 def _binary(given: TableScope) -> Literal["", "COPY", "HEX", "BASE64"]:

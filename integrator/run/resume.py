@@ -113,7 +113,7 @@ def resume_tables(state: State, channel: str, tables: Sequence[str]) -> str:
             f"no process integrates channel {channel}; at the next start all tables that are set aside are tried again"
         )
     aside.request(state.path, tables)
-    return f"channel {channel}: process {holder} tries again: {names}; the changes that are held of it are then sent"
+    return f"channel {channel}: process {holder} tries again: {names}; what is held of it is sent, if it can be now"
 
 
 def _doing(state: State) -> str:

@@ -254,7 +254,7 @@ def test_a_table_that_is_new_does_not_hold_up_the_others(server, database, name,
         until(lambda: any(one["event"] == "capture begins" for one in logs))
         cursor.execute("insert into a values (1, 'open')")
         database("create table b(k int primary key, v text); insert into b values (1, 'there')")
-        until(lambda: any("wait for open transactions" in one["event"] for one in logs))
+        until(lambda: any("the rows of tables wait" in one["event"] for one in logs))
         for key in range(2, 5):
             database(f"insert into a values ({key}, 'x'); update b set v = 'of {key}'")
             until(lambda key=key: str(key) in inserted("a"))

@@ -64,10 +64,8 @@ def test_tables_are_named_as_in_the_channel_or_as_in_the_database():
     tables = [Table("sales_orders", "Orders", "Sales", (), ()), Table("t", "t", None, (), ())]
     made = SimpleNamespace(recipe=SimpleNamespace(tables=[SimpleNamespace(table=one) for one in tables]))
     assert Plan.named(made, ["t", "Sales.Orders", "sales_orders"]) == (["t", "sales_orders", "sales_orders"], [])
-    assert Plan.named(made, ["Orders"]) == (
-        [],
-        ["--table 'Orders' is no table that is sent; those are sales_orders, t"],
-    )
+    assert Plan.named(made, ["Orders"]) == (["sales_orders"], [])
+    assert Plan.named(made, ["x"]) == ([], ["--table 'x' is no table that is sent; those are sales_orders, t"])
 
 
 def test_a_channel_that_never_ran(run):

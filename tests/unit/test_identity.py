@@ -137,7 +137,7 @@ def test_what_is_not_wrong_is_noted(tmp_path):
     [skipped, keyless, deletes] = made.notes
     assert skipped.endswith("t.sql: statements that say nothing of tables were skipped: 1 COMMENT, 1 SET")
     assert keyless.startswith(
-        "table t has no primary key and no unique index of NOT NULL columns: its key is all columns"
+        "table t has no primary key and no unique index of NOT NULL columns: its key is all that can be compared"
     )
     keyed = plan(tmp_path, "create table t (a int, b text)", "", "ColumnProperties, table: t, Name: a, Key: true")
     assert keyed.notes == (f"table t: {deletes.partition(': ')[2]}",)

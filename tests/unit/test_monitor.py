@@ -69,7 +69,7 @@ def test_it_is_ready_when_all_channels_integrate(shop):
     assert get("health")[0] == 200
     assert get("ready")[0] == 503
     observer.beat("shop", "integrating", "")
-    assert (get("ready")[0], json.loads(get("ready")[1])) == (200, {"ok": True, "problems": {}})
+    assert (get("ready")[0], json.loads(get("ready")[1])) == (200, {"ok": True, "channels": ["shop"], "problems": {}})
     observer.beat("shop", "failed", "")
     assert (get("ready")[0], get("health")[0]) == (503, 200)
 

@@ -257,6 +257,15 @@ def test_however_a_topic_is_divided_its_tombstones_have_the_same_positions(seed,
     assert apart == [row[2] for row in whole]
 
 
+@pytest.mark.parametrize("key", [b"\xff", b"no json", b"{"])
+def test_a_tombstone_whose_key_no_line_can_have_is_its_key_in_the_dead_letter_topic(key, topic, tmp_path):
+    """So that it is not lost, and rejected again when it is replayed."""
+    dialect, of = WRITERS["an event"]
+    pure.recipe(tmp_path, ONE_TABLE, DELETES, dialect)
+    one, reader = topic([of("c", 1, 100).encode(), None], [b"1", key])
+    assert list(reader.file(one).raw_lines(np.array([1]))) == [key]
+
+
 @pytest.mark.parametrize("key", KEYS_OF)
 @pytest.mark.parametrize("writer", ["an event", "a CloudEvent"])
 def test_a_tombstone_in_the_dead_letter_topic_has_its_key_and_deletes_when_it_is_replayed(writer, key, topic, tmp_path):

@@ -26,8 +26,9 @@ class Product:
     """A server's product. version: the server's; least: the oldest whose log has names of columns.
 
     settings: of a session. status: asks where the log ends. before_dump: comes before the log is asked for. monitor:
-    the right to ask where it ends. knows_snapshots: whether it reports the position of a snapshot in its log; else
-    nothing may be committed for that moment. images: the values of binlog_row_image with which rows are whole.
+    the rights to ask where it ends, and which XA transactions are prepared. knows_snapshots: whether it reports the
+    position of a snapshot in its log; else nothing may be committed for that moment. images: the values of
+    binlog_row_image with which rows are whole.
     """
 
     name: str
@@ -68,7 +69,7 @@ def product_of(version: str) -> Product:
         status="show binary log status" if own >= (8, 2, 0) else "show master status",
         before_dump=_BEFORE_DUMP + "@source_heartbeat_period = 1000000000, "
         "@source_binlog_checksum = @@global.binlog_checksum",
-        monitor="replication client",
+        monitor="replication client, xa_recover_admin",
         knows_snapshots=False,
         images=("FULL",),
     )

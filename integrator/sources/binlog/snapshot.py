@@ -144,7 +144,7 @@ class SnapshotPoints:
     def __init__(self, server: Server, location: BinlogLocation, record: Record, log: Any) -> None:
         """Take the record of the capture, which has the server."""
         self._server, self._location, self._record, self._log = server, location, record, log
-        self.until_named = self.waits = False
+        self.until_named = self.waits = self._is_warned = False
 
     def first(self) -> Point:
         """Return a position. Raises SourceAway, EnvironmentFault."""
@@ -187,8 +187,11 @@ class SnapshotPoints:
         """Raise NotYet while XA transactions are prepared: their changes are before it, and in no snapshot."""
         try:
             prepared = session.rows("xa recover")
-        except EnvironmentFault as refused:
-            self._log.warning("XA transactions that are prepared now are not captured", reason=str(refused))
+        except EnvironmentFault:
+            if not self._is_warned:
+                text = "our user may not see which XA transactions are prepared: changes of these would be lacking"
+                self._log.warning(text, remedy="grant xa_recover_admin on *.* to it")
+            self._is_warned = True
             return
         if prepared:
             named = ", ".join(

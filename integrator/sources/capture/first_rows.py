@@ -163,7 +163,7 @@ class FirstRows:
             point = self._points.later()
         except NotYet as reason:
             if not self._postponed.issuperset(one.relation.oid for one in new):
-                self._log.warning("the rows of tables wait for open transactions", tables=names, reason=str(reason))
+                self._log.warning("the rows of tables wait", tables=names, reason=str(reason))
             self._postponed.update(one.relation.oid for one in new)
             self._pace.put_off(reason.again_s)
             return True

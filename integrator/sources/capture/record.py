@@ -16,7 +16,7 @@ from integrator.sources.capture.ranges import Reading
 FILE = "capture.json"
 ANEW = (
     "to begin anew, with the rows that tables have now: integrator forget --channel FILE, and remove the channel's "
-    "state directory"
+    "state directory; topics keep rows that are gone by then"
 )
 
 

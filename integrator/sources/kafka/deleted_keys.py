@@ -78,7 +78,8 @@ def _deleted(deletes: Callable[[Lines], Mask], lines: Lines) -> Mask:
 def line_with_key(block: Block, at: int, encoding: Encoding) -> bytes:
     """Return the line of a record without a value, with its key, which a file may have as well.
 
-    It is null where no line can have the key: there is none, it is damaged, or it is text that is no JSON.
+    It is the key alone, as it came, where no line can have that: it is damaged, or no JSON in UTF-8, which no reader of
+    lines takes for a record; and null where there is no key.
     """
     keys = taken(keys_of(block), np.array([at]))
     if keys.null[0]:
@@ -88,7 +89,7 @@ def line_with_key(block: Block, at: int, encoding: Encoding) -> bytes:
     try:
         json.loads(line)
     except ValueError:
-        return b"null"
+        return block.record(at).keys()[0] or b""
     return line
 
 
