@@ -158,6 +158,23 @@ def test_i8_a_producer_that_may_have_repeated_a_request_sends_nothing_more(kafka
     assert list(transaction._PRODUCERS) == ["ch-1"]
 
 
+@pytest.mark.parametrize("moment", ["init by ch", "init by ch-1"])
+def test_i8_a_claim_that_may_be_repeated_is_not_written_over_the_cycle_of_another_process(kafka, moment):
+    """The id was given up after the claim and taken over again before the record: another process had sent between."""
+    begin(FIRST)
+
+    def other():
+        kafka.slow = ""
+        task(begin(FIRST)).commit()
+
+    kafka.slow = "commit"
+    kafka.before["commit"] = lambda: kafka.before.update({moment: other})
+    _refused(lambda: begin(changed(FIRST, recipe="another")))
+    assert kafka.committed_rows() == ["row of one definition"]
+    _refused(lambda: task(changed(FIRST, recipe="another"), shard=1))
+    assert begin(FIRST) == FIRST
+
+
 def test_a_request_is_repeated_when_the_client_says_so():
     assert transaction._sent_once_s({}) == pytest.approx(0.08)
     assert transaction._sent_once_s({"retry.backoff.ms": "500"}) == pytest.approx(0.4)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards, Step
 from integrator.deliver.kafka.cycle_records import committed
-from integrator.deliver.kafka.older_state import raise_if_newer
+from integrator.deliver.kafka.older_state import raise_if_newer, too_late
 from integrator.deliver.kafka.transaction import TransactionalProducer
 from integrator.errors import BegunOtherwise
 
@@ -77,9 +77,13 @@ class BegunCycles:
         """Take a cycle from its earlier tries, or from what it replaces; return the record that holds.
 
         While the claim is recorded no task begins to send; those that had begun are fenced, one id after the other, and
-        what they have committed by then is final. Where the claim is not finished, the next process claims anew.
+        what they have committed by then is final. Where the claim is not finished, the next process claims anew. From
+        before the shards are looked at until the record holds, one producer has the id, so that nobody claims between.
         """
-        self._write(dataclasses.replace(record, claimed=True))
+        claim = dataclasses.replace(record, claimed=True)
+        self._write(claim)
+        if self.last() != claim:  # the id was given up after the claim, and another process has had it since
+            raise too_late(record, self._last)
         held = self._fenced(record) or record
         self._write(held)
         if held.recipe != record.recipe:
