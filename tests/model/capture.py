@@ -43,6 +43,7 @@ class Running:
         location = SimpleNamespace(
             snapshot="initial",
             on_rewrite="read_again",
+            product="postgres",
             spool_bytes=1 << 30,
             start_position=None,
             snapshot_rows_per_second=None,
