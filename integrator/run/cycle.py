@@ -101,8 +101,8 @@ class _Cycles:
         in_one, cores = rows.rdd.getNumPartitions() == 1, self._tasks()
         few = self._following.planned(before.ordinal, planned)
         asked = 1 if in_one or few is not None else cores
-        after = state.marks.read(number - 1).step if number else (-1, 0)
-        shards, moment, count = self._begun(((number, 0), after), planned, moment, asked)
+        steps = (number, 0), state.marks.begun_before(number)
+        shards, moment, count = self._begun(steps, planned, moment, asked)
         if state.marks.has(number):  # by a process that had the channel until it was taken over
             return None
         of_spark = SparkRuns(rows, self._plan.recipe, count, alone=in_one and count == 1)
@@ -116,7 +116,7 @@ class _Cycles:
     ) -> tuple[Shards | None, datetime, int]:
         """Return how a step is sent, when it began, and by how many tasks: as in its first try, wherever that was.
 
-        steps: it, and the one that was synced last. end: the number of its last slice. What is sent without
+        steps: it, and the one that was begun and synced last. end: the number of its last slice. What is sent without
         transactions is not at the brokers, and is as it is given.
         """
         if self._shards is None:
@@ -129,7 +129,8 @@ class _Cycles:
         """Send a sub-cycle, and have the last mark say so; return where the next one begins."""
         started = time.monotonic()
         last = self._state.marks.read(self._state.marks.cycles()[-1])
-        shards, moment, _ = self._begun(((last.cycle, last.part + 1), last.step), one.end, one.moment, 1)
+        steps = (last.cycle, last.part + 1), self._state.marks.begun_before(last.cycle + 1)
+        shards, moment, _ = self._begun(steps, one.end, one.moment, 1)
         done = self._sender.sent(last.cycle, OwnRuns(one.rows), (before, moment), shards, started)
         _check_end(done, one.end)
         self._mark(done, lambda: self._state.mark_more(done, self._plan.recipe.fingerprint))

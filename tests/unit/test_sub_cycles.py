@@ -11,6 +11,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.durable import Damaged
 from integrator.run import gate
 from integrator.run.state import consistency
+from integrator.run.state.marks import CycleMarks
 from integrator.run.state.sync import Cycle
 from integrator.run.sub_cycles import Limits, SubCycles
 from integrator.sources import stream
@@ -223,3 +224,15 @@ def test_a_cycle_that_rests_is_not_overdue(monkeypatch):
 
     passed.around(integrate)(None, 0)
     assert (seconds, passed.seconds) == ([2, 0, 3], 0)
+
+
+def test_i8_a_cycle_that_sub_cycles_had_sent_is_none_that_the_brokers_have(tmp_path):
+    """An older copy of the state passed such cycles over, and then took the brokers' sub-cycle for one of its own."""
+    marks = CycleMarks(tmp_path)
+    assert marks.begun_before(0) == (-1, 0)
+    marks.write(Cycle(0, 2, 1, 1, 1, None, {}, {}, Checkpoint(2)), "recipe", "digest", part=1)
+    for number in (1, 2):
+        marks.write(Cycle.of_nothing(number, Checkpoint(2), 0.1), "recipe", "digest")
+    assert [marks.begun_before(number) for number in (1, 2, 3)] == [(0, 1)] * 3
+    marks.write(Cycle(3, 1, 1, 1, 1, None, {}, {}, Checkpoint(3)), "recipe", "digest")
+    assert marks.begun_before(4) == (3, 0)

@@ -87,6 +87,16 @@ class CycleMarks:
         """Return whether `cycle` is synced."""
         return (self.path / f"{cycle}.json").exists()
 
+    def begun_before(self, cycle: int) -> Step:
+        """Return the step that was begun last before a cycle, and synced. Raises Damaged.
+
+        A cycle all of which sub-cycles had sent was not begun: another state's may have sent more of these.
+        """
+        before = cycle - 1
+        while before > 0 and not self.read(before).files and self.has(before - 1):
+            before -= 1
+        return self.read(before).step if before >= 0 else (-1, 0)
+
     def write(self, cycle: Cycle, made_by: str, journal: str, part: int = 0) -> None:
         """Write that `cycle` is synced, with so many sub-cycles after it.
 
