@@ -80,9 +80,9 @@ class BegunCycles:
         what they have committed by then is final. Where the claim is not finished, the next process claims anew. From
         before the shards are looked at until the record holds, one producer has the id, so that nobody claims between.
         """
-        claim = dataclasses.replace(record, claimed=True)
+        claim, before = dataclasses.replace(record, claimed=True), self._last
         self._write(claim)
-        if self.last() != claim:  # the id was given up after the claim, and another process has had it since
+        if self._producer is None and not self._is_still(claim, before):
             raise too_late(record, self._last)
         held = self._fenced(record) or record
         self._write(held)
@@ -93,6 +93,13 @@ class BegunCycles:
                 "state directory: then rows of the cycle may come twice"
             )
         return held
+
+    def _is_still(self, claim: CycleRecord, before: CycleRecord | None) -> bool:
+        """Take the id over again, which was given up after a claim; return whether no other process has had it since.
+
+        before: what was begun last before the claim, which may be under another topic still.
+        """
+        return self.last() in (claim, before) and committed(self._send, self._name, [claim.topic]) == claim
 
     def _fenced(self, record: CycleRecord) -> CycleRecord | None:
         """Fence the shards of all tries of a cycle; return the record by which some are committed."""
