@@ -201,7 +201,7 @@ def test_rows_are_read_by_range_by_keys_of_each_type(database, monkeypatch):
 def test_tables_without_such_a_key_are_read_at_one_position(database, monkeypatch):
     few(monkeypatch)
     odd = "k float not null, primary key (k)" if isinstance(database, AtBinlog) else "k int, unique (k)"
-    if isinstance(database, AtPostgres):  # what a literal of a composite type is, nothing says
+    if isinstance(database, AtPostgres):  # a literal of a composite type has no type without a cast
         database.run(
             "create type pair as (a int, b text); create domain pairs as pair; create table c (k pairs primary key)"
         )
