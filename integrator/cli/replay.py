@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from integrator.replay.trial import Trial
 
 _NAMED = 20
+_WITH_SCHEMA = b"\0"
+"""How records of topics begin that have the id of a schema."""
 _ORDER = (
     "order: letters of one file were sent in the order of its lines. Changes of the same keys that came after a letter "
     "were sent before it, with the cycle that rejected it or later: for such a key the letter's older values are now "
@@ -55,12 +57,16 @@ def run(plan: Plan, options: Options, console: Console) -> None:
     if options.export is not None:
         given = job.Given(plan).known
         left = [letter for letter in found if letter.id not in given]
-        exported.write(options.export, left)
+        texts = [letter for letter in left if not letter.record.startswith(_WITH_SCHEMA)]
+        exported.write(options.export, texts)
         console.print(
-            f"{options.export}: {counted(len(left), 'dead letter')}; {len(found) - len(left)} sent again before; "
+            f"{options.export}: {counted(len(texts), 'dead letter')}; {len(found) - len(left)} sent again before; "
             f"mend the records, then: replay --file {options.export}",
             highlight=False,
         )
+        if binary := len(left) - len(texts):
+            text = f"not in it: {counted(binary, 'record')} with a schema's id, which are only sent as they are"
+            console.print(text, highlight=False)
         return
     if options.dry_run:
         _show_trial(found, trial.trial(plan, found), console)

@@ -24,6 +24,17 @@ class Block:
 
     room: Room
 
+    @staticmethod
+    def of(records: Sequence[tuple[int, bytes | None, bytes | None]]) -> Block:
+        """Return records as a block: the offset, value and key of each. They have no time, and no headers."""
+        values, keys = [(one or b"") + b"\n" for _, one, _ in records], [one or b"" for _, _, one in records]
+        made = _room(len(records), sum(map(len, values)), sum(map(len, keys)), 0, 0)
+        made.values[:], made.keys[:] = (np.frombuffer(b"".join(one), np.uint8) for one in (values, keys))
+        made.value_ends[1:], made.key_ends[1:] = (np.cumsum([*map(len, one)]) for one in (values, keys))
+        made.numbers[:], made.times[:], made.field_ends[:] = [one for one, _, _ in records], 0, 0
+        made.flags[:] = [NO_TIME | (value is None) * NULL_VALUE | (key is None) * NULL_KEY for _, value, key in records]
+        return Block(made)
+
     def __len__(self) -> int:
         return len(self.room.numbers)
 

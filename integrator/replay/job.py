@@ -3,7 +3,7 @@
 state/CHANNEL/replay is the state directory of a run that reads state/CHANNEL/replay/letters. So the channel's progress
 stays as it is, a replay that was interrupted continues where it was, and a letter is sent once.
 
-letters/N.jsonl     records that were given back: those of one file, in its order
+letters/N.jsonl     records that were given back: those of one file, in its order; see `Source.letters`
 letters/N.given     of each line of N.jsonl the letter that it was; written before it, and of no meaning without it
 """
 
@@ -22,13 +22,12 @@ from integrator.plan import Plan
 from integrator.replay.letters import Letter
 from integrator.run import daemon
 from integrator.run.state.directory import State
+from integrator.sources.contract import Letters
 from integrator.sources.files.source import files_in
 
 _WAIT_S = 60.0
 _DIRECTORY = "replay"
 _PATTERN = "[0-9]*.jsonl"
-_WITH_SCHEMA = b"\0"
-"""How records begin that have the id of a schema."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,8 @@ def plan_of(plan: Plan) -> Plan:
         )
     directory = Path(plan.state).absolute() / _DIRECTORY
     source = files_in(plan.changes.location, str(directory / "letters"), _PATTERN)
+    if plan.changes.letters is not None:
+        source = dataclasses.replace(source, reader=plan.changes.letters)
     recipe = plan.recipe
     unknown_columns = recipe.read.unknown_columns
     read = dataclasses.replace(
@@ -121,27 +122,36 @@ class Given:
     def take(self, letters: Iterable[Letter]) -> int:
         """Write those that are new as change files; return how many they are. The state is locked."""
         new = self.new(letters)
-        write(self.directory, max((int(path.stem) for path in self._files()), default=0), new)
+        last = max((int(path.stem) for path in self._files()), default=0)
+        write(self.directory, last, new, self._plan.changes.letters)
         self.known |= {letter.id for letter in new}
         return len(new)
 
     @staticmethod
-    def stood_in(path: Path, line: int) -> str:
-        """Return where the letter stood that is a line of a change file."""
-        return next(itertools.islice(Given._letters(path), line - 1, None))[1]
+    def stood_in(file: str, line: int) -> str:
+        """Return where the letter stood that is a line of a change file, or at an offset of a partition."""
+        path = Path(file)
+        is_file = path.with_suffix(".given").is_file()
+        return next(itertools.islice(Given._letters(path), line - 1, None))[1] if is_file else f"{file}:{line}"
 
 
-def write(directory: Path, number: int, letters: Iterable[Letter]) -> list[Path]:
-    """Write letters as change files, those of one file together, numbered after `number`; return the files."""
+def write(directory: Path, number: int, letters: Iterable[Letter], source: Letters | None = None) -> list[Path]:
+    """Write letters as change files, those of one file together, numbered after `number`; return the files.
+
+    source: writes those of a source that has no lines. Raises ConfigurationError.
+    """
     durable.make_directory(directory)
     files = []
-    for _, of_file in itertools.groupby(letters, key=lambda letter: letter.file):
+    for file, group in itertools.groupby(letters, key=lambda letter: letter.file):
         number += 1
-        path = directory / f"{number:012d}.jsonl"
-        lines = list(_lines(of_file))
+        path, of_file = directory / f"{number:012d}.jsonl", list(group)
+        lines = [(one, one.record) for one in of_file] if source else list(_lines(of_file))
         given = "".join(json.dumps({"letter": one.id, "stood": one.stood}) + "\n" for one, _ in lines)
+        content = b"".join(line + b"\n" for _, line in lines)
+        if source is not None:
+            content = source.written(number, file, [(one.line, record) for one, record in lines])
         durable.replace(path.with_suffix(".given"), given.encode())
-        durable.replace(path, b"".join(line + b"\n" for _, line in lines))
+        durable.replace(path, content)
         files.append(path)
     return files
 
@@ -157,12 +167,6 @@ def _lines(letters: Iterable[Letter]) -> Iterator[tuple[Letter, bytes]]:
 
 def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
     """Send letters that were not sent again yet, and what an interrupted replay left. Raises IntegratorError."""
-    binary = next((letter for letter in letters if letter.record.startswith(_WITH_SCHEMA)), None)
-    if binary is not None:
-        raise ConfigurationError(
-            f"{binary.stood}: the letter is a record in Avro or Protobuf, and only lines can be replayed; have its "
-            "producer write it again, mended; select other letters by --file or --line"
-        )
     of_letters = plan_of(plan)
     state = State(of_letters.state)
     state.lock(f"{plan.channel} (replay)", _WAIT_S)
@@ -187,7 +191,7 @@ def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
         messages=sum(mark.messages for mark in marks),
         rejected=sum(one.count for one in rejected),
         rejections=tuple(
-            Rejection(Given.stood_in(Path(one.file), line["line"]), line["stage"], line.get("reason", ""))
+            Rejection(Given.stood_in(one.file, line["line"]), line["stage"], line.get("reason", ""))
             for one in rejected
             for line in one.lines
         ),

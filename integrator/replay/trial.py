@@ -50,10 +50,10 @@ def trial(plan: Plan, letters: Sequence[Letter]) -> Trial:
     of_letters = plan_of(registration.resolve(plan))
     new = Given(plan).new(letters)
     with tempfile.TemporaryDirectory() as directory:
-        files = write(Path(directory), 0, new)
+        files = write(Path(directory), 0, new, plan.changes.letters)
         fragments, summaries = _encoded(of_letters, files)
         rejections = tuple(
-            Rejection(Given.stood_in(Path(one.path), line["line"]), line["stage"], line.get("reason", ""))
+            Rejection(Given.stood_in(one.path, line["line"]), line["stage"], line.get("reason", ""))
             for one in summaries
             for line in one.rejections
         )

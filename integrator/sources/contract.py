@@ -54,6 +54,16 @@ class SliceReader(Protocol):
         """
 
 
+class Letters(SliceReader, Protocol):
+    """Writes rejected records of a source into the files of a replay, and reads them as what they were."""
+
+    def written(self, number: int, file: str, letters: Sequence[tuple[int, bytes]]) -> bytes:
+        """Return the content of a file: places, which ascend, and records. number: the file's. file: where they stood.
+
+        Raises ConfigurationError for what was never a record of the source.
+        """
+
+
 @dataclass(frozen=True)
 class Opening:
     """What a feed is opened with.
@@ -220,6 +230,7 @@ class FixedSchemas:
     has_positions = False
     any_database = False
     no_tables = NO_TABLES
+    letters: Letters | None = None
 
     def known_in(self, state: Path) -> Any:  # noqa: ARG002 - of the contract
         """Return the source itself."""
@@ -280,6 +291,10 @@ class Source(Protocol):
     @property
     def reader(self) -> SliceReader:
         """What reads its slices on executors."""
+
+    @property
+    def letters(self) -> Letters | None:
+        """What writes and reads its rejected records; None where they are lines of files."""
 
     @property
     def example(self) -> str:

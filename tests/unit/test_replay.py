@@ -130,7 +130,7 @@ def test_letters_count_as_given_with_their_change_file(tmp_path):
     assert Given(plan).take([*two, letter("c", b" ")]) == 2
     [file] = Given(plan).directory.glob("*.jsonl")
     assert file.read_bytes() == b"{}\n{}\n[]\n"
-    assert [Given.stood_in(file, line) for line in (1, 2, 3)] == ["/in/é:1", "/in/é:1", "/in/é:2"]
+    assert [Given.stood_in(str(file), line) for line in (1, 2, 3)] == ["/in/é:1", "/in/é:1", "/in/é:2"]
     assert Given(plan).take(two) == 0
     file.unlink()
     assert Given(plan).take(two) == 2

@@ -58,12 +58,14 @@ class Records:
 class Encoding:
     """How the values, or the keys, of topics are encoded.
 
-    schemas: by their ids, those that are known. lost: ids of which the registry has none. framed: whether records may
-    begin with a schema's id. unframed: what others are; a `WrittenSchema`, where they are all of that one.
+    schemas: by their ids, those that are known. lost: ids of which the registry has none. asks: whether those of others
+    are asked for; else they are lost. framed: whether records may begin with a schema's id. unframed: what others are;
+    a `WrittenSchema`, where they are all of that one.
     """
 
     schemas: Mapping[int, WrittenSchema] = field(default_factory=dict, repr=False)
     lost: frozenset[int] = frozenset()
+    asks: bool = True
     framed: bool = True
     unframed: Unframed | WrittenSchema = "json"
 
@@ -83,7 +85,8 @@ class Encoding:
 
     def unknown(self, ids: Ints) -> list[int]:
         """Return the ids of schemas that are not known."""
-        return [one for one in np.unique(ids).tolist() if one >= 0 and one not in self.schemas and one not in self.lost]
+        known = {*self.schemas, *self.lost}
+        return [one for one in np.unique(ids).tolist() if one >= 0 and one not in known] if self.asks else []
 
 
 @dataclass(frozen=True)
@@ -180,7 +183,7 @@ def _program(encoding: Encoding, shape: Shape, schema: int, path: int) -> Progra
     """Return the program of the records that have a schema's id, or none. Raises SchemaRefused."""
     if schema == transcode.NULL:
         return NULL
-    if schema in encoding.lost:
+    if schema >= 0 and schema not in encoding.schemas:
         raise SchemaRefused(
             "the registry does not have it: it was deleted there, or the record was written with another registry; "
             "register it again under its id (mode IMPORT), or correct Kafka_Schema_Registry at the source location"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from integrator.channel.paths import as_known, as_written, names_in
@@ -13,7 +13,7 @@ from integrator.channel.sources import FilesLocation, SourceLocation
 from integrator.errors import EnvironmentFault
 from integrator.names import nearest
 from integrator.schema import Table
-from integrator.sources.contract import Feed, FixedSchemas, Opening, Problems
+from integrator.sources.contract import Feed, FixedSchemas, Opening, Problems, SliceReader
 from integrator.sources.files import moved
 from integrator.sources.files.listing import Listing
 from integrator.sources.files.reader import FileReader
@@ -32,7 +32,7 @@ class Files(FixedSchemas):
     """Change files: each is a slice."""
 
     location: FilesLocation
-    reader = FileReader()
+    reader: SliceReader = field(default_factory=FileReader, kw_only=True)
     whole_transactions = True
     example = "{class: files, path: DIRECTORY}"
 

@@ -77,19 +77,19 @@ class Wanted:
 
 
 def block_lines(
-    block: Block, place: tuple[str, str], wanted: Wanted, encoding: TopicEncoding, how: LineReading
+    block: Block, place: tuple[str, str, int], wanted: Wanted, encoding: TopicEncoding, how: LineReading
 ) -> Lines:
     """Return the records of a block as lines, whose numbers are their offsets.
 
-    place: what the partition is called, and its topic. Raises DataError, SchemasFound, and EnvironmentFault.
+    place: what the partition is called, its topic, and its number. Raises DataError, SchemasFound, EnvironmentFault.
     """
-    partition, topic = place
+    partition, topic, number = place
     how = replace(how, remedy=_UTF_8)
     if encoding.topics is not None and topic not in encoding.topics:
         raise SchemasFound(f"{topic}: is new", topic, ())
     records = values_of(block)
     ids = encoding.values.ids_of(records)
-    columns, odd = record_columns(block, partition, topic, encoding.keys) if wanted.records else (None, NONE)
+    columns, odd = record_columns(block, number, topic, encoding.keys) if wanted.records else (None, NONE)
     origin = _origin(block, encoding.table_of(topic), columns)
     keyed = places_of_keys(block, wanted.before, wanted.keys, wanted.shape, encoding.values, topic)
     if _is_lines(block, ids, encoding.values) and not len(keyed) and not len(odd):
@@ -145,4 +145,4 @@ def _origin(block: Block, table: Source | None, record: pa.Array | None) -> Orig
 def begin_of(block: Block, encoding: TopicEncoding, topic: str) -> bytes:
     """Return the values as lines, to recognize their dialect: those with a schema without it. Raises SchemasFound."""
     how = LineReading(tolerant=True)
-    return bytes(block_lines(block, (topic, topic), Wanted(), encoding, how).data)
+    return bytes(block_lines(block, (topic, topic, 0), Wanted(), encoding, how).data)

@@ -25,7 +25,7 @@ def times_of(block: Block) -> Ints:
     return np.where(block.room.flags & HAS_NO_TIME, NO_TIME, block.room.times)
 
 
-def record_columns(block: Block, partition: str, topic: str, keys: Encoding) -> tuple[pa.Array, Ints]:
+def record_columns(block: Block, partition: int, topic: str, keys: Encoding) -> tuple[pa.Array, Ints]:
     """Return what the topic has of the records of a block, and which have a key that is no text.
 
     keys: how they are encoded. Raises SchemasFound.
@@ -34,7 +34,7 @@ def record_columns(block: Block, partition: str, topic: str, keys: Encoding) -> 
     texts, odd = _key_texts(keys_of(block), keys, topic)
     columns = {
         "topic": pa.repeat(topic, size),
-        "partition": pa.repeat(pa.scalar(int(partition.rpartition("/")[2]), pa.int32()), size),
+        "partition": pa.repeat(pa.scalar(partition, pa.int32()), size),
         "offset": pa.array(block.offsets),
         "key": texts,
         "headers": _headers(block),

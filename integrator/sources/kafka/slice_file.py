@@ -88,7 +88,7 @@ class SliceFile(File):
         yield from prefetch(lines) if made_of_others else lines  # lines that came as such cost less than a thread
 
     def _lines(self, blocks: Iterator[Block], wanted: Wanted, how: LineReading) -> Iterator[Lines]:
-        place, keys = (self.path, self.range.topic), wanted.keys
+        place, keys = (self.path, self.range.topic, self.range.partition), wanted.keys
         before: Block | None = None
         for block in blocks:
             if before is None and keys is not None and keys.deletes is not None and block.nulls[0]:

@@ -23,6 +23,7 @@ from integrator.sources.contract import NO_TABLES, Feed, Opening, Problems
 from integrator.sources.kafka import faults, schemas
 from integrator.sources.kafka.block_lines import BY_PARTS, TopicEncoding
 from integrator.sources.kafka.feed import CommittedOffsets
+from integrator.sources.kafka.letters import TopicLetters
 from integrator.sources.kafka.listing import SLICE_BYTES, Start, TopicListing, check_reachable
 from integrator.sources.kafka.reader import TopicReader
 from integrator.sources.kafka.schemas import (
@@ -71,6 +72,11 @@ class Topics:
         values = encoding_of(location.encoding, location.schema_file, known, "json")
         keys = encoding_of(location.key_encoding, location.key_schema_file, known, "json or text")
         return TopicReader(self.properties, TopicEncoding(values, keys, self._table, self.defining))
+
+    @property
+    def letters(self) -> TopicLetters:
+        """What writes and reads rejected records."""
+        return TopicLetters.of(self.reader.encoding)
 
     @property
     def _table(self) -> str | None:
