@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 DIFFERENT, NOT_PROVED = 4, 2
 """Exit codes: tables and topics differ; nothing differs, and a table is not proved."""
 
+_LEFT = "(keys of other types than numbers and text, that the table cannot have, or of rows that cannot be sent)"
+
 
 def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
     context: typer.Context,
@@ -170,7 +172,7 @@ def _repair(comparison: Comparison, *, yes: bool, console: Console) -> None:
     found = comparison.repairs()
     for one in found:
         text = f"{counted(one.again, 'row')} sent again, {counted(one.deleted, 'key')} deleted"
-        left = f"; {counted(one.left, 'difference')} left: the key is not known, or the row cannot be sent"
+        left = f"; {counted(one.left, 'difference')} left {_LEFT}"
         more = left if one.left else ""
         console.print(f"{one.table}: repair: {text}{more}", highlight=False, markup=False)
     if not any(one.requests for one in found):

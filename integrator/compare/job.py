@@ -58,16 +58,20 @@ class Comparison:
                 f"channel {plan.channel}: tables of captured databases are compared (class postgres, mysql, mariadb, "
                 "with their changes), and no others"
             )
-        names, wrong = plan.named(options.tables)
+        self.state = State(plan.state)
+        kept = {name: one.reason for name, one in aside.read(self.state.path).items()}
+        not_sent = {name: why for name, why in {**plan.aside, **kept}.items() if name not in plan.recipe.by_name}
+        names, wrong = plan.named(one for one in options.tables if one not in not_sent)
         if wrong:
             raise ConfigurationError([Problem("compare", 0, "", text) for text in wrong])
-        self.state = State(plan.state)
+        self.not_sent = {one: why for one, why in not_sent.items() if not options.tables or one in options.tables}
+        """Tables of which nothing is sent, and why."""
         if (record := records.read(self.state.spool)) is None:
             raise EnvironmentFault(f"channel {plan.channel} has not captured anything yet: run it, and compare then")
         self.record, self.source = record, replace(source, state=self.state.path)
         self.plan = registration.resolve(plan.of_state(self.state.identity()))
         self.options = options
-        names = names or [one.table.name for one in plan.recipe.tables]
+        names = names if options.tables else [one.table.name for one in plan.recipe.tables]
         self.names = {one.name: one.full_name for one in self.source.tables() if one.name in names}
         self.points = self.source.points()
         self.standing = Standing(plan.channel, self.source, self.state, self.points.shown)
@@ -83,6 +87,7 @@ class Comparison:
             self.standing.wait_until_captured(self.options.at)
         self.standing.wait_for_refreshes([*self.names.values()])
         tables, why = compared(self.plan.recipe, [*self.names], self.source.least_left_out)
+        why |= {name: f"it is set aside: {reason}" for name, reason in self.not_sent.items()}
         with ExitStack() as held:
             directory = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="compare-")))
             topics = Topics(client_properties(self.plan.recipe.send.producer))
@@ -112,7 +117,7 @@ class Comparison:
             found.result.position = self.points.shown(rows.last)
             found.result.seconds = round(time.monotonic() - began, 3)
         refused = [TableResult(name, self._topic(name), reason) for name, reason in why.items()]
-        order = [*self.names]
+        order = [*self.names, *self.not_sent]
         return sorted([*(one.result for one in self.found), *refused], key=lambda one: order.index(one.table))
 
     def repairs(self) -> list[Repair]:
@@ -120,7 +125,7 @@ class Comparison:
         return list(repairs(self.found, self.names, self.there, self.plan.recipe.messages.layout))
 
     def _topic(self, table: str) -> str:
-        return self.plan.recipe.by_name[table].topic
+        return self.plan.recipe.by_name[table].topic if table in self.plan.recipe.by_name else ""
 
     def _at_topics(
         self, topics: Topics, tables: Sequence[Compared], why: dict[str, str]

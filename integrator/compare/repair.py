@@ -10,6 +10,7 @@ from integrator.compare.rounds import Found
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.operations import DELETE
 from integrator.formats import FORMATS
+from integrator.schema import Integer, Type
 from integrator.sources.capture.asked import Asked
 from integrator.sources.capture.points import Captured
 from integrator.sources.capture.source import CapturedSource
@@ -55,11 +56,24 @@ def repairs(
         is_own = {*recipe.key} <= {*one.key}  # else deletes would lack columns of messages' keys
         lacks = DELETE in recipe.operations and not layout.envelope and not recipe.missing_as_null
         can_delete = is_own and (not lacks or FORMATS[layout.format].missing in _LACKING)
-        taken = [(kind, row) for kind, row in keys if kind != "extra" or can_delete]
+        columns = map(recipe.in_source.column, one.key)
+        types = [None if column is None else column.type for column in columns]
+        possible = [(kind, row) for kind, row in keys if row not in one.refused and all(map(_fits, row, types))]
+        taken = [(kind, row) for kind, row in possible if kind != "extra" or can_delete]
         deleted = sum(kind == "extra" for kind, _ in taken)
         total = result.missing + result.extra + result.different
         requests = tuple(_requests(one.key, taken, there[at_source])) if taken else ()
         yield Repair(result.table, at_source, len(taken) - deleted, deleted, total - len(taken), requests)
+
+
+def _fits(text: str, type_: Type | None) -> bool:
+    """Return whether a column of a type can have a value: a delete of a key of a message alone has it as the key."""
+    if not isinstance(type_, Integer):
+        return True
+    try:
+        return -(1 << type_.bits - 1) <= int(text) < 1 << type_.bits - 1
+    except ValueError:
+        return False
 
 
 def _requests(key: Sequence[str], rows: Sequence[tuple[str, tuple[str, ...]]], table: Captured) -> Iterator[Asked]:

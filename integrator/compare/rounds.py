@@ -53,6 +53,8 @@ class Found:
     """The columns of the table's key at the database."""
     repairs: list[tuple[Kind, tuple[str, ...]]] = field(default_factory=list)
     """Of differences that are settled: the values of their keys at the database."""
+    refused: set[tuple[str, ...]] = field(default_factory=set)
+    """Of messages: the values of keys that the types of the key's columns do not have."""
     repeated: list[tuple[int, int, int]] = field(default_factory=list)
     """Where the first rows are that repeat a change: partition, offset, and place in the message."""
 
@@ -136,7 +138,7 @@ class Round:
         rejected = self.rejected[found.result.table] = set[tuple[str, ...]]()
         topic = found.sides.table.topic
         while table is not None and key and (some := list(islice(texts, _AT_ONCE))):
-            for keys, taken in self._chosen(table, key, some, topic):
+            for keys, taken in self._chosen(table, key, some, topic, found.refused):
                 rows.update((seen.key, seen.row) for seen in found.sides.rows_of(taken))
                 sent = {*taken.numbers}
                 unsent = [text for number, text in enumerate(keys) if taken.rejected and number not in sent]
@@ -145,15 +147,21 @@ class Round:
         self.at_table[found.result.table] = rows
 
     def _chosen(
-        self, table: Captured, key: Sequence[str], rows: Sequence[tuple[str, ...]], topic: str
+        self,
+        table: Captured,
+        key: Sequence[str],
+        rows: Sequence[tuple[str, ...]],
+        topic: str,
+        refused: set[tuple[str, ...]],
     ) -> Iterator[tuple[list[bytes], Taken]]:
-        """Yield the rows of keys, as `chosen`. One of a message whose key the database's type does not have is none."""
+        """Yield the rows of keys, as `chosen`. One of a message that is none of the key's type is refused."""
         try:
             yield self.rows.chosen(self.reached.point, table, table.condition(key, rows), topic)
         except ConditionRefused:
             half = len(rows) // 2
+            refused.update(rows if not half else ())
             for some in (rows[:half], rows[half:]) if half else ():
-                yield from self._chosen(table, key, some, topic)
+                yield from self._chosen(table, key, some, topic, refused)
 
     def _is_rejected(self, table: Captured, key: Sequence[str], row: tuple[str, ...], topic: str) -> bool:
         """Return whether a row cannot be sent; else a condition of the channel leaves it out."""

@@ -172,6 +172,23 @@ def test_columns_that_came_later_and_keys_that_no_row_can_have(
     )
     found = compare(code=4)["t"]
     assert (found["extra"], found["equal"], found["missing"]) == (1, 4, 0), found
+    value["payload"] |= {"id": 4, "v": "planted"}
+    produce(broker, f"{name}.t", (message.key, json.dumps(value).encode(), message.partition))
+    compare("--repair", "--yes", code=4)
+    integrate_once(channel)
+    found = compare(code=4)["t"]
+    assert (found["extra"], found["equal"], found["different"]) == (1, 4, 0), found
+
+
+def test_a_table_that_is_set_aside_is_not_proved(database, channel, integrate_once, compare, name):
+    product, _, run = database
+    channel.write_text(f"{channel.read_text()}errors: {{tables: set_aside}}\n")
+    quote = '"' if product == "postgres" else "`"
+    run(f"create table t (id int primary key); create table {quote}o t{quote} (id int primary key)")
+    integrate_once(channel)
+    found = compare(code=2)
+    assert (found["t"]["why"], found["o t"]["why"][:18]) == ("", "it is set aside: "[:18] + "K"), found
+    assert [*compare("--table", "o t", code=2)] == ["o t"]
 
 
 def changing(run, ending):
