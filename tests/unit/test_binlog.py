@@ -69,7 +69,7 @@ STATEMENTS = {
     "alter table t add timestamp int": Meaning(True),
     "alter table t add period int not null default 7": Meaning(True, rewritten=("d.t",)),
     "alter table t add period for p(s, e)": Meaning(True),
-    "alter table t add system versioning": Meaning(True),
+    "alter table t add system versioning": Meaning(True, rewritten=("d.t",)),
     "alter table t add vector int default 1": Meaning(True, rewritten=("d.t",)),
     "alter table t add vector index (v)": Meaning(True),
     "alter /*M!100000 online */ table t add c int": Meaning(True),
@@ -79,7 +79,8 @@ STATEMENTS = {
     "alter table t exchange partition p0 with table o.u": Meaning(True, rewritten=("d.t", "o.u")),
     "alter ignore table t add unique (v)": Meaning(True, rewritten=("d.t",)),
     "alter table t import tablespace": Meaning(True, rewritten=("d.t",)),
-    "alter table t discard partition p0 tablespace": Meaning(True, rewritten=("d.t",)),
+    "alter table t discard partition p0 tablespace": Meaning(True),  # it cannot be read before the import
+    "alter table t drop system versioning": Meaning(True, rewritten=("d.t",)),
     "create or replace table t (k int)": Meaning(True, gone=("d.t",)),
     "create table t (k int)": Meaning(True),
     "create index i on t (k)": Meaning(True),

@@ -33,8 +33,9 @@ INSERTS, UPDATES, DELETES = frozenset((23, 30, 166)), frozenset((24, 31, 167)), 
 ROWS = INSERTS | UPDATES | DELETES
 WITH_MORE = frozenset((30, 31, 32))
 """Rows with data of their own before them, whose bytes two say, themselves among them."""
-LOADED = frozenset((9, 17, 18))
-"""What LOAD DATA is in a log of statements."""
+LOADS, DROPS_LOADED = 18, 11
+LOADED = frozenset((9, DROPS_LOADED, 17, LOADS))
+"""What LOAD DATA is in a log of statements: LOADS executes it."""
 IGNORED = frozenset((3, 5, 13, 14, 28, 29, 35, 36, 37, 160, 161, 163, 164))
 """Ends of files, what is of a statement, comments, lists, and what is of a group's members: none has changes."""
 IGNORABLE = 0x80
@@ -51,6 +52,8 @@ _HEADER = struct.Struct("<IBIIIH")
 _FILE_SHIFT, _AT_SHIFT = 36, 3
 _HOW_COMPRESSED, _ZSTD, _NOT_COMPRESSED, _SIZE_AT = 2, 0, 255, 9
 """Fields of what is compressed, and how it may be."""
+_LOADS_BYTES = 13
+"""Of a file's number, two places in the statement, and what happens to duplicates."""
 _MODES, _CHARSET, _CATALOG = 1, 4, 6
 _SIZES = {0: 4, _MODES: 8, 3: 4, _CHARSET: 6}
 """Of what is known of a statement."""
@@ -196,8 +199,11 @@ class Statement:
 
 
 def statement_of(event: Event, charsets: Charsets) -> Statement:
-    """Return the statement of a QUERY event (https://mariadb.com/kb/en/query_event/), in its client's character set."""
-    body = event.body
+    """Return the statement of a QUERY event (https://mariadb.com/kb/en/query_event/), in its client's character set.
+
+    Of LOADS it is the same, but for what is loaded (https://mariadb.com/kb/en/execute_load_query_event/).
+    """
+    body = event.body if event.kind != LOADS else event.body[:13] + event.body[13 + _LOADS_BYTES :]
     size, status = body[8], int.from_bytes(body[11:13], "little")
     at = 13 + status
     text = body[at + size + 1 :]

@@ -71,6 +71,8 @@ class Log:
         self._standalone: bool | None = None
         self._begun = self._lsn = self._committed = 0
         self._begin_message = b""
+        self._changed: set[str] = set()
+        """Tables of which the open transaction has changes of ours."""
         self._handlers: dict[int, Callable[[Event], None]] = {
             **dict.fromkeys(events.ROWS, self._changes),
             **dict.fromkeys(events.GTIDS, self._gtid),
@@ -134,9 +136,22 @@ class Log:
 
     def _refuse(self, event: Event) -> None:
         """Raise for what cannot be followed; an XA transaction of one phase ends as others do."""
+        if self._is_of_others(event):
+            return
         if event.kind != events.XA_PREPARE or not (event.body[0] or self._begin_message):
             raise self._fault(event, _REFUSED[event.kind])
         self._commit(event)
+
+    def _is_of_others(self, event: Event) -> bool:
+        """Return whether changes that are not followed are of none of our tables."""
+        if event.kind == events.PARTIAL:
+            number = event.body[:6]
+            return self._tables.maps(number) and self._tables.rows(number) is None
+        if event.kind in events.LOADED:  # what is loaded is before, in parts; the statement that does it comes last
+            return event.kind != events.LOADS or self._is_none_of_ours(
+                events.statement_of(event, self._tables.charsets)
+            )
+        return False
 
     def _after(self, event: Event) -> int:
         """Return the position after an event. Events have 32 bits of it, and files may be larger."""
@@ -177,6 +192,7 @@ class Log:
         self._standalone = begun.is_standalone
         self._begun, self.is_between = self.position, False
         self._tables.begin()
+        self._changed.clear()
         self._committed = begun.micros - _MICROS_TO_2000
         if begun.gtid is not None and begun.gtid.is_same(self.history.open) and self._intake.is_open:
             self._lsn, self._begin_message = self._intake.lsn, self._intake.begun  # its changes are of that position
@@ -215,6 +231,7 @@ class Log:
         if rows is None:
             return
         self._change()
+        self._changed.add(rows.map.name)
         take = self._intake.take
         for message in rows.messages(event):
             take(message)
@@ -233,11 +250,9 @@ class Log:
         if word == "commit":
             self._commit(event)
         elif word == "rollback" and not self._begin_message:
-            raise self._fault(
-                event,
-                f"{statement.text[:80]!r}: a transaction is taken back whose changes are in the log, for it has tables "
-                "of engines without transactions",
-            )
+            self._tables.take_back(self._changed, statement.text[:80])
+            if self._ends:
+                self._commit(event)
         elif word in CHANGES and self._is_none_of_ours(statement):
             pass
         elif word in CHANGES or not (self._standalone or word in _OF_TRANSACTIONS):

@@ -26,7 +26,6 @@ _OF_TABLES = frozenset(("table", "tables", "database", "schema", "index"))
 _OF_EXISTENCE = frozenset(("if", "exists", "not"))
 _BEFORE_TABLE = frozenset(("online", "ignore"))
 _OF_PARTITIONS = frozenset(("truncate", "drop", "exchange", "convert"))
-_OF_FILES = frozenset(("import", "discard"))
 _ADDED_BESIDE_COLUMNS = frozenset(
     ("index", "key", "constraint", "primary", "unique", "fulltext", "spatial", "foreign", "check", "partition")
 )
@@ -191,7 +190,7 @@ def _altered(words: _Words) -> Meaning:
     while words.left:
         word = words.left.pop(0).lower()
         if (word in _OF_PARTITIONS and words.take("partition")) or (
-            word in _OF_FILES and (words.take("tablespace") or words.take("partition"))
+            word == "import" and (words.take("tablespace") or words.take("partition"))
         ):
             rewritten.append(own)
         elif word == "convert" and words.take("table"):
@@ -252,6 +251,8 @@ def _gives_values(part: list[str]) -> bool:
     """
     match part:
         case ["modify" | "change", *_] | ["rename", "column", *_] | ["convert", "to", *_] | ["add", "primary", *_]:
+            return True
+        case ["add" | "drop", "system", "versioning", *_]:  # rows of before come and go
             return True
         case ["add", "constraint", *more] if "primary" in more[:2]:
             return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -165,7 +165,23 @@ class Tables:
             self._named[own.name] = own
         elif oid.to_bytes(4, "big") not in self._intake.read:
             return None
-        return Rows(own, oid, self._rows.record.types.get(own.name, {}), self.charsets)
+        try:
+            return Rows(own, oid, self._rows.record.types.get(own.name, {}), self.charsets)
+        except EnvironmentFault as fault:
+            if oid.to_bytes(4, "big") in self._intake.read:
+                self._leave({own.name: f"has changes in the log that are not read: {fault}"})
+                self._is_stale = True
+            return None  # its rows are read after them
+
+    def take_back(self, names: Collection[str], text: str) -> None:
+        """Have the rows of tables be read again whose changes were taken back after they were in the log.
+
+        Raises EnvironmentFault where the channel is to stop.
+        """
+        if any(self._rows.is_due(self._rows.record.numbers[name]) for name in names):
+            self._rows.close()
+        self._rows.note_rewritten(dict.fromkeys(sorted(names), f"{text}: changes that the log has are taken back"))
+        self._is_stale = True
 
     def follow(self, meaning: Meaning, position: int, text: str) -> None:
         """Follow a statement that defines tables. What was read before it is to be durable.
