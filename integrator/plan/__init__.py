@@ -247,7 +247,7 @@ def _ends(origin: Origin, tables: Sequence[Table], problems: Problems, client: C
         channel, origin.changes, problems, refreshing=origin.refreshing
     )
     scopes.check_idle_actions(channel, kafka_name, source_name, problems)
-    check_sources(channel, tables, problems)
+    check_sources(channel, origin.changes, tables, problems)
     settings = kafka_settings(channel, kafka_name, kafka, problems, client)
     registry = settings_of(kafka, kafka_name, problems)
     layout = layout_of(channel, kafka_name, kafka, settings.max_bytes, problems)

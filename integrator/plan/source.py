@@ -100,10 +100,10 @@ def money_notes(source: Source, tables: Sequence[TableRecipe]) -> Iterator[str]:
                 )
 
 
-def check_sources(channel: Channel, tables: Sequence[Table], problems: Problems) -> None:
-    """Add the problems of all sources of a channel; `tables` are the channel's."""
+def check_sources(channel: Channel, changes: Mapping[str, Source], tables: Sequence[Table], problems: Problems) -> None:
+    """Add the problems of all sources of a channel; `tables` are the channel's. changes: where these come from."""
     of_tables = table_sources(channel)
-    sources: dict[str, Source | TableSource] = {**change_sources(channel), **of_tables}
+    sources: dict[str, Source | TableSource] = {**changes, **of_tables}
     for name in filter(sources.__contains__, channel.locations):
         if isinstance(location := channel.locations[name], TopicsLocation):
             kafka_access.hide(location, problems.source.secrets)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import structlog
 
 from integrator import durable
-from integrator.errors import EnvironmentFault
+from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.run.seen import failure as failures
 from integrator.run.seen.heartbeat import Beat, Heartbeat
 from integrator.run.state import aside
@@ -99,14 +99,14 @@ def resume(state: State, channel: str, wait_s: float = _WAIT_S) -> str:
 def resume_tables(state: State, channel: str, tables: Sequence[str]) -> str:
     """Have tables that are set aside be tried again, now or at the next start; return what happens.
 
-    Raises EnvironmentFault for tables that are not set aside.
+    Raises ConfigurationError for tables that are not set aside.
     """
     there = aside.read(state.path)
     in_database = {at_source: name for name, one in there.items() for at_source in one.names}
     tables = [in_database.get(name, name) for name in tables]
     if others := [name for name in tables if name not in there]:
         known = f"set aside: {', '.join(there)}" if there else "no table is"
-        raise EnvironmentFault(f"channel {channel}: not set aside: {', '.join(others)}; {known}")
+        raise ConfigurationError(f"channel {channel}: not set aside: {', '.join(others)}; {known}")
     names = ", ".join(tables)
     if (holder := state.holder()) is None:
         return (

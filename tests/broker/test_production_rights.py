@@ -25,7 +25,6 @@ from tests.broker.test_production_page import PAGE, TABLES
 from tests.parts import mariadb, mysql, pages, postgres
 from tests.parts.spooled import lines_in
 
-RIGHTS = PAGE.parents[1] / "sources" / "mysql.md"
 PASSWORD = "change-me"
 UNDO = {
     "create role integrator login replication password 'change-me'": "alter role integrator noreplication",
@@ -93,11 +92,8 @@ def test_rights_in_mysql_and_mariadb(product: str, tmp_path: Path) -> None:
     parts = SERVERS[product]
     if parts.missing():
         pytest.skip(parts.missing())
-    [user] = re.findall(r"`(create user .*?)`", PAGE.read_text(encoding="utf-8"))
-    [granted] = re.findall(
-        rf"In {product}\b[^:]*:\n\n +```sql\n(.*?)```", RIGHTS.read_text(encoding="utf-8"), re.DOTALL
-    )
-    statements = [user, *(one.strip() for one in granted.split(";") if one.strip())]
+    [block] = re.findall(rf"In {product}:\n\n```mysql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    statements = [one.strip() for one in block.split(";") if one.strip()]
     assert len(statements) == 3
     with parts.cluster("binlog_row_metadata = FULL\n") as server:
         server.sql("create database shop; use shop; create table t(k int primary key); insert into t values (1), (2)")

@@ -5,6 +5,8 @@ from collections import Counter
 
 import pytest
 
+from integrator import plan
+from integrator.errors import ConfigurationError
 from integrator.sources.capture import record as records
 from integrator.sources.spool import SPOOL
 from tests.parts import kafka_io, mariadb, mysql, postgres
@@ -87,6 +89,28 @@ def test_a_refresh_that_is_asked_for_is_sent_by_the_next_run(database, broker, c
     assert [row["op"] for row in rows_of(broker, f"{name}.u")] == [1, 5, 1]
     positions = [row["seq"] for row in rows_of(broker, f"{name}.t")]
     assert positions == sorted(positions)
+
+
+def test_what_a_location_names_may_be_dropped_later(database, broker, channel, integrate_once, name):
+    """It is an error only where nothing was captured yet: later, other tables do not wait for an edit of the channel."""
+    product, _, run = database
+    schema = "public" if product == "postgres" else name
+    named = f'class: {product}, tables: [t, u], text_columns: ["{schema}.u.v"], signal_table: {schema}.u'
+    channel.write_text(channel.read_text().replace(f"class: {product}", named))
+    run("create table t (id int primary key)")
+    with pytest.raises(ConfigurationError) as refused:
+        integrate_once(channel)
+    keys = {one.path.rpartition(".")[2] for one in refused.value.problems}
+    assert keys == {"tables", "text_columns", "signal_table"}
+    run("create table u (id int primary key, type varchar(9), data varchar(99), v int)")
+    integrate_once(channel)
+    run("alter table u drop column v; insert into u (id) values (5); insert into t values (1)")
+    integrate_once(channel)
+    notes = "\n".join(plan.build(str(channel), "UTC").notes)
+    assert f"text_columns: no table that is captured has a column '{schema}.u.v'" in notes
+    run("drop table u; insert into t values (2)")
+    integrate_once(channel)
+    assert [row["id"] for row in rows_of(broker, f"{name}.t")] == [1, 2]
 
 
 def test_a_row_of_the_signal_table_asks_for_a_refresh(database, broker, channel, integrate_once, name):

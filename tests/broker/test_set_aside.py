@@ -8,7 +8,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from integrator.cli import show
-from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.errors import ConfigurationError
 from integrator.run.resume import resume_tables
 from integrator.run.state import aside
 from integrator.run.state.directory import State
@@ -122,7 +122,7 @@ def test_a_table_is_resumed_in_a_process_that_runs(tables, database, broker, avr
         state = State(str(path.parent / "state" / name))
         until(lambda: "t" in aside.read(state.path), lambda: "\n".join(daemon.lines[-5:]))
         until(lambda: rows(broker, registry_server, f"{name}.u") == {1: "a", 2: "b"}, "the other table")
-        with pytest.raises(EnvironmentFault, match="not set aside: u; set aside: t"):
+        with pytest.raises(ConfigurationError, match="not set aside: u; set aside: t"):
             resume_tables(state, name, ["u"])
         registry_server.client.set_compatibility(f"{name}.t-value", "NONE")
         in_database = aside.read(state.path)["t"].names[0]

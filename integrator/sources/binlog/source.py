@@ -23,7 +23,7 @@ from integrator.sources.binlog.stream import Captures
 from integrator.sources.capture import record as records
 from integrator.sources.capture.frames import standing_in
 from integrator.sources.capture.record import Record
-from integrator.sources.capture.source import CapturedSource, check_location, feed_of
+from integrator.sources.capture.source import CapturedSource, feed_of
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.spool import SPOOL, sealed_in
 
@@ -76,7 +76,7 @@ class BinlogSource(CapturedSource):
 
     def check(self, tables: Sequence[Table], report: Report) -> None:
         """Report of an address that is none, and of what the location says in vain. Raises EnvironmentFault."""
-        check_location(self.location, tables, report)
+        super().check(tables, report)
         pymysql.load()
         if problem := self._server.problem:
             report("address", problem)

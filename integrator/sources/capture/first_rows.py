@@ -14,7 +14,7 @@ from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.asked import asked
 from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.pace import Pace
-from integrator.sources.capture.points import Captured, NotYet, Point, Points
+from integrator.sources.capture.points import Captured, ConditionRefused, NotYet, Point, Points
 from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.ranges import Part, Reading, last_row
 from integrator.sources.capture.record import Record
@@ -372,17 +372,20 @@ class FirstRows:
 
     @contextlib.contextmanager
     def _asked_for(self, table: Captured, reading: Reading) -> Iterator[None]:
-        """Give up a refresh whose condition the database refuses: the capture continues without it."""
+        """Give up a refresh whose condition the database refuses: the capture continues without it.
+
+        Where a truncate is before its rows, all rows are read again.
+        """
         try:
             yield
-        except EnvironmentFault as refused:
-            if reading.where:
-                asked_for = self.record.asked.pop(table.name, None)
-                where = asked_for.shown if asked_for else reading.where
-                self._log.error("a refresh is given up", table=table.name, where=where, reason=str(refused))
-                self.record.reading.pop(table.name, None)
-                self.write()
-            raise
+        except ConditionRefused as refused:
+            if not reading.where:
+                raise
+            asked_for = self.record.asked.get(table.name)
+            where = asked_for.shown if asked_for else reading.where
+            self._log.error("a refresh is given up", table=table.name, where=where, reason=str(refused))
+            if asked_for is not None and asked_for.truncate:
+                self.record.again = sorted({*self.record.again, table.name})
 
     def close(self) -> None:
         """Leave the position: what is due there is not read any more."""

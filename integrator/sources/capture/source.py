@@ -35,6 +35,7 @@ _IDLE = frozenset({"debezium", "time_zone", "timestamp_column"})
 """Keys of locations that are for records of others."""
 _OF_CHANGES = frozenset({"signal_table", "publication", "slot", "failover", "server_id", "start_position"})
 """Keys of locations that are for changes."""
+_WILD = frozenset("*?[")
 
 
 class CaptureFeed(Spooled):
@@ -106,6 +107,7 @@ class CapturedSource:
     whole_transactions = True
     has_records = False
     any_database = False
+    letters = None
     least_left_out = 0
     """The least bytes of a text that the log may lack where a change left it as it was: of a binary log with
     binlog_row_image = NOBLOB any."""
@@ -119,17 +121,34 @@ class CapturedSource:
     def no_tables(self) -> tuple[str, str]:
         """Why no table is captured."""
         why = [self.lacks] if self.lacks else [f"table {name} {text}" for name, text in self.left_out.items()]
-        why = why or list(self._unmatched())
+        why = why or [text for _, text in self._unmatched()]
         return "tables", f"no table is captured: {'; '.join(why) or 'the database has none that our user may see'}"
 
-    def _unmatched(self) -> Iterator[str]:
-        """Yield which patterns of `tables` match no table, and which one may be meant."""
+    def _unmatched(self) -> Iterator[tuple[str, str]]:
+        """Yield patterns of `tables` that match no table, each with a text that says which one may be meant."""
         there = {*self.left_out, *(table.full_name for table in self.known.tables())}
         for pattern in self.location.tables:
             if not any(definitions.matches(name, [pattern]) for name in there):
                 whole = "." in pattern
                 known = sorted({name if whole else name.partition(".")[2] for name in self.others})
-                yield f"{pattern!r} matches no table; {meant(pattern, known, 'there are')}"
+                yield pattern, f"{pattern!r} matches no table; {meant(pattern, known, 'there are')}"
+
+    def _unknown(self) -> Iterator[tuple[str, str]]:
+        """Yield keys of the location that name what the database does not have, each with what that is."""
+        tables, location = self.known.tables(), self.location
+        if not tables:
+            return
+        yield from (("tables", text) for pattern, text in self._unmatched() if not _WILD & {*pattern})
+        for pattern in definitions.without_column(tables, location.text_columns):
+            yield "text_columns", f"no table that is captured has a column {pattern!r}: mend it, or leave it out"
+        signals = location.signal_table
+        if signals and signals not in {one.full_name for one in tables}:
+            yield "signal_table", f"no table that is captured is called {signals}: mend it, or leave it out"
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether something was captured: what a location names may be gone since, which stops no other table."""
+        return self.state is not None and records.read(self.state / SPOOL) is not None
 
     @property
     def reader(self) -> FrameReader:
@@ -179,11 +198,23 @@ class CapturedSource:
         for name, why in self.left_out.items():
             yield f"table {name} is not captured: it {why}"
         if self.known.texts and "*" not in self.location.tables:
-            yield from (f"tables: {text}" for text in self._unmatched())
+            yield from (f"tables: {text}" for pattern, text in self._unmatched() if _WILD & {*pattern})
+        if self._has_begun:
+            yield from (f"{key}: {text}" for key, text in self._unknown())
         there = {*self.left_out, *self.others, *(table.full_name for table in self.known.tables())}
         for pattern in self.location.exclude if self.known.texts else ():
             if not any(definitions.matches(name, [pattern]) for name in there):
                 yield f"exclude: {pattern!r} matches no table, and leaves none out"
+
+    def check(self, tables: Sequence[Table], report: Report) -> None:
+        """Report of a `table`, for changes name theirs, of idle keys, and of names that the database never had."""
+        check_table(self.location, tables, report)
+        for key, text in () if self._has_begun else self._unknown():
+            report(key, text)
+        for key in _IDLE & self.location.model_fields_set:
+            report(key, "does nothing where changes are captured: leave it out")
+        for key in set() if self.location.captures_changes else _OF_CHANGES & self.location.model_fields_set:
+            report(key, "does nothing with `snapshot: only`, with which no changes are captured: leave it out")
 
     def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
         """Yield nothing: the database is not on this machine."""
@@ -267,20 +298,6 @@ class CapturedSource:
     def forget(self) -> list[str]:
         """Drop what is kept for the channel at the database; return what was. Raises IntegratorError."""
         return []
-
-
-def check_location(location: DatabaseLocation, tables: Sequence[Table], report: Report) -> None:
-    """Report of a `table`, for changes name theirs, of keys that are for records of others, and of unknown columns."""
-    check_table(location, tables, report)
-    for pattern in definitions.without_column(tables, location.text_columns) if tables else ():
-        report("text_columns", f"no table that is captured has a column {pattern!r}: mend it, or leave it out")
-    signals = location.signal_table
-    if tables and signals and signals not in {one.full_name for one in tables}:
-        report("signal_table", f"no table that is captured is called {signals}: mend it, or leave it out")
-    for key in _IDLE & location.model_fields_set:
-        report(key, "does nothing where changes are captured: leave it out")
-    for key in set() if location.captures_changes else _OF_CHANGES & location.model_fields_set:
-        report(key, "does nothing with `snapshot: only`, with which no changes are captured: leave it out")
 
 
 def feed_of(opening: Opening, capture: Callable[[Spool], Capture], listing: Segments, spool_bytes: int) -> Feed:

@@ -12,7 +12,7 @@ from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.schema import Table
 from integrator.sources.capture import record as records
 from integrator.sources.capture.frames import standing_in
-from integrator.sources.capture.source import CapturedSource, check_location, feed_of
+from integrator.sources.capture.source import CapturedSource, feed_of
 from integrator.sources.contract import Feed, Opening, Problems, ServerLog
 from integrator.sources.postgres import catalogue, rights, slot
 from integrator.sources.postgres.server import NO_ADDRESS, Server, quoted
@@ -70,7 +70,7 @@ class Postgres(CapturedSource):
 
     def check(self, tables: Sequence[Table], report: Report) -> None:
         """Report of an address that is none, and of what the location says in vain. Raises EnvironmentFault."""
-        check_location(self.location, tables, report)
+        super().check(tables, report)
         if not self._server.is_address:
             report("address", NO_ADDRESS)
 
