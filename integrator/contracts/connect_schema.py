@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from integrator import schema
@@ -58,17 +58,22 @@ _NO_PRECISION = 64
 _MOST_DIGITS = 38
 _ADDED = "__"
 """How fields begin that ExtractNewRecordState adds."""
+_OF_MYSQL = ("io.debezium.connector.mysql.", "io.debezium.connector.mariadb.")
 _PARTS = 3
 """Parts of the name of an event's schema: server.schema.table.Envelope."""
 
 
 @dataclass(frozen=True)
 class RowSchema:
-    """The struct that has the columns of a row, and the table's schema and name, where the event's schema has them."""
+    """The struct that has the columns of a row, and the table's schema and name, where the event's schema has them.
+
+    connector: the schema of an event's source, whose name has the connector's.
+    """
 
     struct: Connect
     schema: str | None = None
     name: str | None = None
+    connector: str = ""
 
 
 def type_of(field: Connect) -> Type:
@@ -104,7 +109,7 @@ def row_of(value: Connect) -> RowSchema | None:
     image = members.get("after") or members.get("before")
     if "op" in members and image is not None and image.get("type") == "struct":
         owner = _owner(str(value.get("name") or image.get("name") or ""))
-        return RowSchema(image, *owner)
+        return RowSchema(image, *owner, str(members.get("source", {}).get("name") or ""))
     return RowSchema(value, *_owner(str(value.get("name") or "")))
 
 
@@ -116,12 +121,18 @@ def _owner(name: str) -> tuple[str | None, str | None]:
     return parts[-3], parts[-2]
 
 
-def columns_of(struct: Connect) -> Iterator[Column]:
-    """Yield the columns of a row, without those that ExtractNewRecordState added."""
-    for field in struct.get("fields") or ():
-        name = str(field.get("field"))
+def columns_of(row: RowSchema) -> Iterator[Column]:
+    """Yield the columns of a row, without those that ExtractNewRecordState added.
+
+    MySQL and MariaDB have no bits of another number in each row.
+    """
+    is_fixed = row.connector.startswith(_OF_MYSQL)
+    for field in row.struct.get("fields") or ():
+        name, found = str(field.get("field")), type_of(field)
+        if is_fixed and isinstance(found, schema.String) and found.role == "varbits":
+            found = replace(found, role="bits")
         if not name.startswith(_ADDED):
-            yield Column(name, type_of(field), nullable=bool(field.get("optional")))
+            yield Column(name, found, nullable=bool(field.get("optional")))
 
 
 def table_of(value: Connect, key: Connect | None, of_topic: tuple[str | None, str]) -> Table | None:
@@ -135,7 +146,7 @@ def table_of(value: Connect, key: Connect | None, of_topic: tuple[str | None, st
     if row is None:
         row = RowSchema({"fields": [{**value, "field": "value"}]})
     owner, name = (row.schema, row.name) if row.name else of_topic
-    columns = tuple(columns_of(row.struct))
+    columns = tuple(columns_of(row))
     names = {column.name for column in columns}
     fields = (key or {}).get("fields") or ()
     keys = tuple(str(field.get("field")) for field in fields if str(field.get("field")) in names)

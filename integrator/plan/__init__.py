@@ -49,6 +49,7 @@ from integrator.plan.registry import RegistrySettings, Strategies, clashes, regi
 from integrator.plan.restrict import conditions_of
 from integrator.plan.schedule import schedule_of
 from integrator.plan.source import (
+    check_not_read,
     check_sources,
     defined_tables,
     known_sources,
@@ -156,7 +157,7 @@ def learned(plan: Plan, found: SchemasFound, came: adding.Added) -> Plan:
     Raises IntegratorError where they cannot be asked for, or do not go together with the channel.
     """
     channel, name = plan.origin.channel, plan.recipe.messages.cap_loc
-    source = plan.changes.learned(found)
+    source = plan.changes.learned(found, tolerant=plan.recipe.tolerance.rejects)
     definitions = plan.origin.definitions
     if not channel.tables:
         source = source.defines(found.topic) or source
@@ -273,6 +274,9 @@ def _recipe(
     check_source(scope, ends.source, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
+    tolerance = tolerance_of(channel, [*table_topics, oversized.dead_letters], scope.problems)
+    sent = [*table_topics, *_beside_rows(channel, ends.kafka, oversized.dead_letters), tolerance.topic]
+    check_not_read(channel, sent, settings.producer.get("bootstrap.servers", ""), scope.problems)
     if len(made) == len(recipes) and not any(table.message_topic for table in recipes):
         check_creation(scope, [*table_topics, *_beside_rows(channel, ends.kafka, oversized.dead_letters)])
     return Recipe(
@@ -287,7 +291,7 @@ def _recipe(
             oversized=oversized,
         ),
         send=Send(settings.rate_limit, settings.producer, settings.exactly_once),
-        tolerance=tolerance_of(channel, [*table_topics, oversized.dead_letters], scope.problems),
+        tolerance=tolerance,
         transactions=None if ends.kafka.Transaction_Topic is None else TransactionTopic(ends.kafka.Transaction_Topic),
     )
 

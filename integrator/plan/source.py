@@ -11,7 +11,7 @@ from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Problems
 from integrator.channel.registry_access import access_of
 from integrator.channel.sources import SourceLocation
-from integrator.channel.topics import TopicsLocation
+from integrator.channel.topics import TopicsLocation, is_read
 from integrator.contracts.recipe import DebeziumModes, Read
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
@@ -98,6 +98,20 @@ def money_notes(source: Source, tables: Sequence[TableRecipe]) -> Iterator[str]:
                     f"table {table.table.name}, column {column.name}: wal2json writes money in the format of "
                     "lc_monetary ($1,234.50), which is refused: declare the column as text in the table's definition"
                 )
+
+
+def check_not_read(channel: Channel, sent: Sequence[str], servers: str, problems: Problems) -> None:
+    """Add a problem for topics of the same brokers that are read and sent to. servers: of those that are sent to."""
+    for name, location in channel.locations.items():
+        if not isinstance(location, TopicsLocation):
+            continue
+        is_same = {*brokers.bootstrap(location.Kafka_Brokers).split(",")} & {*servers.split(",")}
+        if both := sorted({topic for topic in sent if topic and is_same and is_read(topic, location.topics)}):
+            problems.add(
+                ("locations", name, "topics"),
+                f"the topics {', '.join(both)} are read and sent to: what is sent would be read again, without end; "
+                "have patterns leave them out, as in '^shop[.](?!dead$).*', or send to topics of other names",
+            )
 
 
 def check_sources(channel: Channel, changes: Mapping[str, Source], tables: Sequence[Table], problems: Problems) -> None:

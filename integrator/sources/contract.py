@@ -243,7 +243,7 @@ class FixedSchemas:
         """Return nothing."""
         return ()
 
-    def learned(self, found: SchemasFound) -> Any:
+    def learned(self, found: SchemasFound, *, tolerant: bool) -> Any:  # noqa: ARG002 - of the contract
         """Raise what was found: there is nothing to ask."""
         raise found
 
@@ -334,8 +334,11 @@ class Source(Protocol):
     def tables(self) -> Sequence[Table]:
         """Return the tables that it defines itself, as far as is known."""
 
-    def learned(self, found: SchemasFound) -> Source:
-        """Return the source with schemas that records were found to have. Raises IntegratorError."""
+    def learned(self, found: SchemasFound, *, tolerant: bool) -> Source:
+        """Return the source with schemas that records were found to have. Raises IntegratorError.
+
+        tolerant: whether records that cannot be read are rejected.
+        """
 
     def keep(self, state: Path) -> None:
         """Keep what is known of its schemas in the channel's state directory."""

@@ -53,7 +53,8 @@ def require_key(changes: ChangeBatch, names: tuple[str, ...]) -> None:
                 Fault(
                     Place(changes.file, int(changes.line[at])),
                     f"table {changes.table_of(at)}: the record has no value for {name}, which "
-                    "the message key is made of; record full before images, or distribute by the table's key",
+                    "the message key is made of; record full before images, or distribute by the table's key, which "
+                    "may be given: {action: ColumnProperties, Name: …, Key: true}",
                 )
             )
 

@@ -227,6 +227,22 @@ def test_without_a_registry_in_the_channel_it_is_said_what_is_missing(
         integrate_once(made)
 
 
+def test_records_that_only_begin_as_those_of_a_registry_are_rejected_where_that_is_tolerated(
+    connector, registry_server, integrate_once, tmp_path
+):
+    connector.create("orders")
+    connector.send("orders", "c", None, row(1))
+    (tmp_path / "orders.sql").write_text("create table orders (id int primary key, price decimal(9, 2));")
+    made = channel(tmp_path, connector, registry_server, tables=f"tables: ['{tmp_path}/orders.sql']\n")
+    text = made.read_text().replace(f"Kafka_Schema_Registry: '{registry_server.url}', ", "")
+    letters = f"{connector.server}-dead"
+    replicas = "deadletterqueue.topic.replication.factor: 1"
+    made.write_text(f"{text}errors: {{tolerance: all, deadletterqueue.topic.name: {letters}, {replicas}}}\n")
+    integrate_once(made)
+    [letter] = kafka_io.read_all(connector.broker.servers, [letters])
+    assert letter.value.startswith(b"\0")
+
+
 class Rows:
     """Plain rows in JSON with their schemas: no registry."""
 

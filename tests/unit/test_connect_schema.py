@@ -72,6 +72,15 @@ def test_the_table_of_an_event_is_in_its_schema():
     ]
 
 
+@pytest.mark.parametrize(("connector", "kind"), [("mysql", "bits"), ("mariadb", "bits"), ("postgresql", "varbits")])
+def test_bits_of_mysql_are_as_many_in_each_row(connector, kind):
+    bits = {"type": "bytes", "field": "b", "name": "io.debezium.data.Bits", "parameters": {"length": "10"}}
+    source = {"type": "struct", "field": "source", "name": f"io.debezium.connector.{connector}.Source"}
+    after = {**struct("shop.sales.orders.Value", ID, bits), "field": "after"}
+    event = struct("shop.sales.orders.Envelope", after, source, {"type": "string", "field": "op"})
+    assert table_of(event, None, (None, "topic")).column("b").type == schema.String(10, kind)
+
+
 def test_a_flattened_event_has_no_columns_that_were_added_to_it():
     flat = struct("shop.sales.Orders.Value", ID, {"type": "string", "field": "__op"})
     assert [one.name for one in table_of(flat, None, (None, "topic")).columns] == ["id"]

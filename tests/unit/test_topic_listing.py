@@ -145,6 +145,22 @@ def test_where_reading_starts(made):
     assert ranges(["a"], start=Start(time_ms=1)) == [("a/0", 30, 30), ("a/1", 4, 4), ("a/1", 4, 12)]
 
 
+def test_start_is_asked_once_also_where_no_topic_is_there_yet(made):
+    how = {"patterns": ["^c"], "start": Start("latest")}
+    assert ranges(**how) == [("#/0", 0, 0)]
+    assert ranges(patterns=["^c"]) == []  # which begins with what is there, whenever that is
+    made.there["c"] = [(0, 2)]
+    assert ranges(**how, ends={"#/0": 0}) == [("c/0", 0, 0), ("c/0", 0, 2)]
+    assert ranges(patterns=[".*"], start=Start("latest"), ends={"#/0": 0, **ends_of(a0=30, a1=12, b0=3, c0=2)}) == []
+
+
+def test_a_topic_that_took_the_place_of_another_is_the_topic_from_then_on(made):
+    anew = {"a#before/0": 40, "a#between/0": 7, **ends_of(a0=30, a1=12)}
+    assert ranges(["a"], ends=anew) == []
+    with pytest.raises(EnvironmentFault, match="a: was deleted and created again"):
+        ranges(["a"], ends={**ends_of(a0=30), "a#other/0": 1})
+
+
 def test_younger_records_are_not_there_yet(made):
     made.times = {("a", 0): 8}
     assert ranges(["a"], ends=ends_of(a0=6, a1=0), delay_s=60) == [("a/0", 6, 8), ("a/1", 0, 12)]
@@ -169,8 +185,8 @@ def test_what_is_lost_is_an_error_or_passed_over(made):
 def test_a_topic_that_is_lost_is_logged_once(made):
     with structlog.testing.capture_logs() as logged:
         for _ in range(2):
-            ranges(["a"], ends={"a#earlier/0": 3, **ends_of(a0=30, a1=12)}, accepts_loss=True)
-    assert [(one["event"], one["partition"], one["begin"]) for one in logged] == [("topic lost", "a#earlier/0", 3)]
+            ranges(["b"], ends={"b#earlier/0": 3}, accepts_loss=True)
+    assert [(one["event"], one["partition"], one["begin"]) for one in logged] == [("topic lost", "b#earlier/0", 3)]
 
 
 def test_who_asks_for_the_lag_does_not_wait_for_brokers_that_are_away(tmp_path, monkeypatch):

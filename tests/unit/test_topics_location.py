@@ -185,3 +185,29 @@ def test_passwords_of_the_source_are_hidden(tmp_path):
 def test_a_password_without_tls_is_noted(tmp_path):
     access = "Kafka_Authentication_Method: USER_PASS, Stream_User: u, Stream_Password: s3cr3t-word"
     assert any("Kafka without TLS" in note for note in made(tmp_path, f"{SOURCE}, {access}")[1]().notes)
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ("errors: {tolerance: all, deadletterqueue.topic.name: c.dead}\n", "c.dead"),
+        ("resolved: {topic: c.resolved}\n", ""),
+        ("", "c.t"),
+    ],
+)
+def test_what_the_channel_sends_is_not_read_again(more, named, tmp_path):
+    """A pattern with which a channel reads its own topics is refused, on the same brokers."""
+    to = ", Kafka_Default_Topic: 'c.{hvr_tbl_name}'" if named == "c.t" else ", Kafka_Default_Topic: to"
+    _, build = made(tmp_path, "Kafka_Brokers: [k1], topics: ['^c[.].*']", kafka=to)
+    file = tmp_path / "c.yaml"
+    file.write_text(file.read_text() + more)
+    if not more.startswith("resolved"):
+        build()
+    file.write_text(file.read_text().replace("[k2]", "['k3:9092', 'k1:9092']"))
+    with pytest.raises(ConfigurationError) as raised:
+        build()
+    said = f"$.locations.src.topics: the topics {named or 'c.resolved'} are read and sent to"
+    assert said in str(raised.value)
+    file.write_text(file.read_text().replace("^c[.].*", "^c[.](?!dead$|t$).*"))
+    if not more.startswith("resolved"):
+        build()

@@ -156,7 +156,10 @@ def _refuse_scale(values: pa.Array, what: str) -> pa.Array:
 def _text(values: pa.Array, kind: schema.String, field: Field, modes: DebeziumModes) -> pa.Array:
     """Return the text of what has no other type here. Raises ValueError."""
     if kind.role == "varbits" and (field.name == BITS or not field.kind) and values.null_count < len(values):
-        raise ValueError("Debezium does not write how many bits a varbit has: declare the column as blob (BYTEA)")
+        raise ValueError(
+            "Debezium does not write how many bits a varbit has: define the table, with bit(n) for what is none, and "
+            "blob (BYTEA) for a varbit"
+        )
     if field.name == DECIMAL:
         return exact(from_base64(values), field.scale or 0)
     if _is_encoded(kind, field):

@@ -186,7 +186,8 @@ def _program(encoding: Encoding, shape: Shape, schema: int, path: int) -> Progra
     if schema >= 0 and schema not in encoding.schemas:
         raise SchemaRefused(
             "the registry does not have it: it was deleted there, or the record was written with another registry; "
-            "register it again under its id (mode IMPORT), or correct Kafka_Schema_Registry at the source location"
+            "register it again under its id (mode IMPORT), or correct Kafka_Schema_Registry at the source location; or "
+            "it is no record of a registry, and only begins as these do, with a zero byte"
         )
     if schema >= 0:
         return program_of(replace(encoding.schemas[schema], message=_message(path)), *shape.around)

@@ -170,7 +170,7 @@ class CapturedSource:
         tables = definitions.as_text(self.known.tables(), self.location.text_columns)
         return definitions.with_forms(tables, self.location.values_without_form)
 
-    def learned(self, found: SchemasFound) -> Self:
+    def learned(self, found: SchemasFound, *, tolerant: bool = False) -> Self:  # noqa: ARG002 - of the contract
         """Return the source, by which changes of relations are read: as tables were at that time (I11)."""
         return replace(self, known=self.known.with_current(self._relations(found.topic, found.ids)))
 

@@ -23,7 +23,8 @@ class CommittedOffsets(Feed):
     def synced(self, last: int, *, ends_cycle: bool = True) -> None:  # noqa: ARG002 - of the contract
         """Commit the ends of the ranges up to number `last`. Where that fails, it is logged: progress is not there."""
         ends = self._beginning.ends(last)
-        offsets = {(stream.topic, stream.partition): end for text, end in ends.items() for stream in [stream_of(text)]}
+        streams = {stream_of(text): end for text, end in ends.items()}
+        offsets = {(stream.topic, stream.partition): end for stream, end in streams.items() if stream.topic}
         if not offsets:
             return
         try:

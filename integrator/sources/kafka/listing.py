@@ -1,7 +1,8 @@
 """Which ranges of topics there are to read, up to each partition's last stable offset.
 
 A stream begins with a range without offsets, which is in the journal like all others: `start` is asked once. Partitions
-of its topic that come later begin at offset 0, and topics that come later at the first record that is there.
+of its topic that come later begin at offset 0, and topics that come later at the first record that is there. Where no
+topic is there yet, a range of none says that `start` was asked.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class TopicListing:
         return kept[1]
 
     def _matches(self, topic: str) -> bool:
-        return not topic.startswith("__") and any(re.fullmatch(one, topic) for one in self.patterns)
+        return topic != "" and not topic.startswith("__") and any(re.fullmatch(one, topic) for one in self.patterns)
 
     @property
     def _key(self) -> tuple[Any, ...]:
@@ -119,6 +120,8 @@ class TopicListing:
         cluster = cluster_of(self.properties)
         low, stable = cluster.first(partitions), cluster.stable(partitions)
         high = self._high(cluster, stable)
+        if not taken and not followed and self.start != Start():
+            yield Stream("", "", 0).slice(0, 0, 0)
         new = [(one.topic, one.partition) for one, end in followed.items() if end is None]
         begins = self._begins(cluster, new, low, high) if not taken else dict.fromkeys(new, 0)
         begins |= {one: low[one] for one in new if taken and one[0] not in {stream.topic for stream in taken}}
@@ -146,9 +149,10 @@ class TopicListing:
 
     def _followed(self, known: Mapping[Stream, int], topics: Mapping[str, Topic | None]) -> dict[Stream, int | None]:
         """Return the streams to be read, and where each ended; None for one that is new. Raises EnvironmentFault."""
+        newest = {stream.topic: stream.id for stream in known}  # which was accepted in the place of others
         for stream in known:
             topic = topics[stream.topic]
-            if topic is not None and topic.id == stream.id:
+            if stream.id != newest[stream.topic] or (topic is not None and topic.id == stream.id):
                 continue
             if not self.accepts_loss:
                 raise (

@@ -22,7 +22,8 @@ class TopicReader:
 
     def begin(self, slices: Sequence[TaskSlice]) -> None:
         """Start to fetch ranges. Raises EnvironmentFault."""
-        begin(self.properties, [of_path(one.path)[1] for one in slices])
+        ranges = [of_path(one.path)[1] for one in slices]
+        begin(self.properties, [one for one in ranges if one.begin < one.end])
 
     def file(self, one: TaskSlice) -> File:
         """Return the range."""

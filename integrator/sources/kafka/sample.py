@@ -126,7 +126,7 @@ def _begin(source: Topics, first: TaskSlice) -> tuple[Topics, bytes]:
         try:
             return source, source.reader.file(first).start(_BYTES)
         except SchemasFound as found:
-            source = source.learned(found)
+            source = source.learned(found, tolerant=True)
 
 
 def _slice(of: Range, block: Block, at: int) -> TaskSlice:

@@ -117,10 +117,15 @@ class Discovery:
     values: Encoding = field(default_factory=Encoding)
     keys: Encoding = field(default_factory=Encoding)
 
-    def with_ids(self, known: KnownSchemas, found: SchemasFound) -> KnownSchemas:
-        """Return what is known, and the schemas that records were found to have. Raises IntegratorError."""
+    def with_ids(self, known: KnownSchemas, found: SchemasFound, *, tolerant: bool = False) -> KnownSchemas:
+        """Return what is known, and the schemas that records were found to have. Raises IntegratorError.
+
+        tolerant: records whose schema cannot be had are rejected; also where there is no registry.
+        """
         if not found.ids:
             return known
+        if self.registry is None and tolerant:
+            return replace(known, lost=known.lost | {*found.ids})
         client = self._client(found)
         with _away():
             asked = {one: client.by_id(one) for one in found.ids}

@@ -152,7 +152,7 @@ class SliceFile(File):
         """Yield the records of `wanted`; all that the range has, where they were read already. Raises ReadFault."""
         if self.records is not None:
             yield from self.records
-        else:
+        elif wanted.begin < wanted.end:
             with _consumer(self.properties) as consumer:
                 yield from consumer.read(wanted, headers=headers)
 

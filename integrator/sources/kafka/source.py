@@ -12,11 +12,11 @@ from integrator.channel import brokers, kafka_access
 from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Report
 from integrator.channel.registry_access import access_of
-from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern, is_read
+from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern
 from integrator.contracts import connect_schema as connect
 from integrator.decode.encodings.by_kind import program_of
 from integrator.decode.encodings.program import SchemaRefused
-from integrator.errors import ConfigurationError, Place, SchemasFound, SourceAway
+from integrator.errors import Place, SchemasFound, SourceAway
 from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
 from integrator.sources.contract import NO_TABLES, Feed, Opening, Problems
@@ -130,9 +130,9 @@ class Topics:
                     found[key] = replace(table, name=key)
         return list(found.values())
 
-    def learned(self, found: SchemasFound) -> Topics:
+    def learned(self, found: SchemasFound, *, tolerant: bool) -> Topics:
         """Return the source with schemas that records were found to have. Raises IntegratorError."""
-        known = self._discovery.with_ids(self.known, found)
+        known = self._discovery.with_ids(self.known, found, tolerant=tolerant)
         return replace(self, known=known)
 
     def server_log(self) -> None:
@@ -203,16 +203,8 @@ class Topics:
         """Do nothing: topics are their producers'."""
 
     def open(self, opening: Opening) -> Feed:
-        """Return what commits offsets, if that is asked for. Raises ConfigurationError for topics that are sent to."""
-        location, recipe = self.location, opening.recipe
-        servers = set(recipe.send.producer["bootstrap.servers"].split(","))
-        if servers & set(self.properties["bootstrap.servers"].split(",")):
-            sent = sorted({table.topic for table in recipe.tables if is_read(table.topic, location.topics)})
-            if sent:
-                raise ConfigurationError(
-                    f"the topics {', '.join(sent)} are read and sent to: what is sent would be read again, "
-                    "without end; mend `topics` of the source location, or Kafka_Default_Topic"
-                )
+        """Return what commits offsets, if that is asked for."""
+        location = self.location
         if not location.commit_offsets:
             return Feed()
         return CommittedOffsets(opening.journal_path, self.properties, location.consumer_group or "")
