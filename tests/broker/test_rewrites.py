@@ -100,6 +100,29 @@ CASES = {
             "alter table t attach partition t0 for values from (0) to (10)"
         ],
     ),
+    "a column that is renamed before it is seen": (
+        T,
+        ["alter table t add c text; update t set c = 'x'; alter table t rename c to d"],
+    ),
+    "a column that comes twice before it is seen": (
+        T,
+        ["alter table t add c text; update t set c = 'x'; alter table t drop c; alter table t add c text"],
+    ),
+    "a partition that comes and goes": (
+        PARTS,
+        ["create table t2 partition of t for values from (20) to (30); insert into t values (21, 'x'); drop table t2"],
+    ),
+    "a partition that comes and is detached": (
+        PARTS,
+        [
+            "create table t2 partition of t for values from (20) to (30); insert into t values (21, 'x'); "
+            "alter table t detach partition t2"
+        ],
+    ),
+    "a partition that comes and is truncated": (
+        PARTS,
+        ["create table t2 partition of t for values from (20) to (30); insert into t values (21, 'x'); truncate t2"],
+    ),
     "out of the publication and in again": (
         T,
         ["alter publication {p} drop table t; delete from t where k = 1; alter publication {p} add table t"],
@@ -119,6 +142,11 @@ CASES = {
 NOT_READ_AGAIN = {
     "a column": (T, "alter table t add c int; alter table t add d int default null"),
     "a column that goes": (T, "alter table t drop v"),
+    "a column that comes and goes": (T, "alter table t add c int; alter table t drop c"),
+    "columns that come one after another": (
+        T,
+        "alter table t add c int; update t set c = 1; alter table t add d int; update t set d = 2",
+    ),
     "files written anew": (T, "vacuum full t; cluster t using t_pkey"),
     "a truncate": (T, "truncate t; insert into t values (3, 'c')"),
     "a longer text": (

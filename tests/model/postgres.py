@@ -262,6 +262,14 @@ class Published:
         """Return none."""
         return {}
 
+    def came_and_went(self, _relation: object, _record: object) -> list[str]:
+        """Return that no column came and went."""
+        return []
+
+    def is_divided(self, _oid: int) -> bool:
+        """Return that there are no partitions."""
+        return False
+
     def has_partition(self, _oid: int) -> bool:
         """Return that there are no partitions."""
         return False

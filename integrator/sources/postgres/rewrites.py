@@ -52,6 +52,7 @@ select c.oid::bigint, json_build_object(
   'members', (select json_object_agg(m.oid, json_build_array(m.attached, p.relkind,
       coalesce(nullif(p.relfilenode, 0), pg_relation_filenode(m.oid), 0)::bigint, m.oid::regclass::text))
     from member m join pg_class p on p.oid = m.oid where m.root = c.oid),
+  'numbers', c.relnatts,
   'columns', (select json_object_agg(a.number, json_build_array(a.name, a.type::bigint, a.modifier, a.written,
       a.generated, a.missing)) from attribute a where a.root = c.oid),
   'types', (select json_object_agg(p.name, p.value) from part p where p.root = c.oid))
@@ -61,6 +62,7 @@ _SCHEMAS = (
     "(select json_agg(json_build_array(s.oid::bigint, s.xmin::text)) from pg_publication_namespace s "
     "where s.pnpubid = p.oid and s.pnnspid = c.relnamespace)"
 )
+_MOST_COLUMNS = 1600
 _SCHEMAS_FROM = 150000
 """The server's version that publishes whole schemas."""
 _ROWS_BEFORE = """
@@ -110,10 +112,15 @@ def _reasons(
     if written and len(old) > 1:
         yield f"partitions were truncated or written anew: {', '.join(written)}"
     yield from _of_columns(before["columns"] or {}, now["columns"] or {}, dropped, is_written=bool(written))
+    yield from _of_numbers(before.get("numbers", _MOST_COLUMNS), now["columns"] or {})
     yield from _of_types(before["types"] or {}, now["types"] or {})
-    for oid, (_, kind, _, name) in new.items():
-        if oid not in old and kind == "r" and _had_rows(session, int(oid), name):
+    for oid, (_, kind, file, name) in new.items():
+        if oid in old or kind != "r":
+            continue
+        if _had_rows(session, int(oid), name):
             yield f"a partition is attached that had rows: {name}"
+        elif file != int(oid):  # the number that the file of a new table has
+            yield f"a partition is attached that was truncated or written anew: {name}"
 
 
 def _had_rows(session: Session, oid: int, name: str) -> bool:
@@ -144,6 +151,13 @@ def _of_columns(
             yield f"column {old_name} is called {name}"
         if type_ != old_type or (is_written and (modifier, row) != (old_modifier, row_before)):
             yield f"column {name} is of another type, or has other values by ALTER TABLE"
+
+
+def _of_numbers(last: int, now: Mapping[str, Any]) -> Iterator[str]:
+    """Yield as `reason`: numbers of columns ascend, and are not given again. last: that of the last one before."""
+    new = {int(number): name for number, (name, *_) in now.items() if int(number) > last}
+    if len(new) < max(new, default=last) - last:
+        yield f"columns were added and dropped before {', '.join(new.values())} came: rows may have values of these"
 
 
 def _of_types(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

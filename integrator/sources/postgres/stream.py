@@ -78,6 +78,8 @@ class Stream(SpoolingStream):
         self._session: Session | None = None
         self._confirmed = self._start = 0
         self._is_taking = False
+        self._announced: Relation | None = None
+        """The table that the message before announced, if it announced one."""
         self._replication: Replication | None = None
         self._answers: Answers | None = None
         self._published: PublishedTables | None = None
@@ -218,11 +220,15 @@ class Stream(SpoolingStream):
         self._is_taking = bool(len(frames))
         while at < len(frames):
             position = self._first_rows.position
+            begin = at
             at = self._intake.take_changes(frames, at, _NO_POSITION if position is None else position)
+            self._announced = self._announced if at == begin else None
             if at < len(frames):
                 message = message_at(frames, at)
                 if message[0] in _LOOKED_AT:
                     self._look_at(message)
+                else:
+                    self._announced = None
                 self._intake.take(message)
                 at += HEADER_BYTES + len(message)
         self._is_taking = False
@@ -231,8 +237,12 @@ class Stream(SpoolingStream):
     def _look_at(self, message: bytes) -> None:
         """Read tables that are due before a transaction that their rows do not have; look for those that are new."""
         if message[0] == RELATION:
-            self._look_at_table(relation_of(message))
-        elif (position := self._first_rows.position) is not None and int.from_bytes(message[1:9], "big") >= position:
+            relation = relation_of(message)
+            self._look_at_table(relation)
+            self._announced = relation
+            return
+        self._announced = None
+        if (position := self._first_rows.position) is not None and int.from_bytes(message[1:9], "big") >= position:
             self.copy()
 
     def _look_at_table(self, relation: Relation) -> None:
@@ -250,8 +260,21 @@ class Stream(SpoolingStream):
                     why = f"it was called {relation.full_name} while rows changed"
                     self._first_rows.note_rewritten(dict.fromkeys(names, why))
                     self._look_for_tables()
+                elif self._tables.came_and_went(relation, self._first_rows.record):
+                    self._look_for_tables()
+                    if came := self._tables.came_and_went(relation, self._first_rows.record):
+                        why = f"it had columns while rows changed that it has no more: {', '.join(came)}"
+                        self._first_rows.note_rewritten(dict.fromkeys(names, why))
+                        self._look_for_tables()
         elif not self._tables.has_partition(relation.oid):
             self._look_for_tables()
+            whole = self._announced  # the server announces a partition right after its table
+            if whole is not None and self._is_read(whole) and self._tables.is_divided(whole.oid):
+                if not self._tables.has_partition(relation.oid) and not self._intake.is_repeated:
+                    why = f"it had a partition while rows changed that it has no more: {relation.full_name}"
+                    self._first_rows.note_rewritten({whole.full_name: why})
+                    self._look_for_tables()
+                return
             is_due = self._is_read(relation) or self._first_rows.is_due(relation.oid)
             if not is_due and not self._tables.has_partition(relation.oid):
                 self._log.warning("published, and not captured", table=relation.full_name)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from integrator.channel.databases import PostgresLocation
+from integrator.decode.encodings.pgoutput import Relation
 from integrator.sources.capture.definitions import is_wanted
 from integrator.sources.capture.record import Record
 from integrator.sources.postgres.catalogue import Captured, Found, found
@@ -76,6 +77,19 @@ class PublishedTables:
             for name, oid in record.read.items()
             if name in self._found.unlogged or not is_wanted(name, self._location)
         }
+
+    def came_and_went(self, relation: Relation, record: Record) -> list[str]:
+        """Return the columns of a relation that its table neither has now, nor had when it was noted, nor dropped."""
+        name = next((one for one, oid in record.read.items() if oid == relation.oid), "")
+        shapes = [record.shapes.get(name, {}), *(dict(one.shape) for one in self.there if one.name == name)]
+        known = {*record.dropped.get(name, ())}.union(*(columns_of(shape) for shape in shapes if shape))
+        return [one.name for one in relation.columns if one.name not in known] if any(shapes) else []
+
+    def is_divided(self, oid: int) -> bool:
+        """Return whether a table that is captured has partitions, whose rows are announced as its own."""
+        return any(
+            one.relation.oid == oid and one.shape and one.shape["members"][str(oid)][1] == "p" for one in self.there
+        )
 
     def has_partition(self, oid: int) -> bool:
         """Return whether a table is a partition whose rows are those of a captured one."""
