@@ -70,6 +70,8 @@ def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.BadParameter("--yes goes with --repair")
     if len(from_topics or ()) != len(to_topics or ()):
         raise typer.BadParameter("--from-topics and --to-topics go with each other, as many of one as of the other")
+    if same := {*(from_topics or ())} & {*(to_topics or ())}:
+        raise typer.BadParameter(f"--from-topics and --to-topics both name {', '.join(sorted(same))}")
     if at != "now" and (follow or from_topics):
         raise typer.BadParameter("--at goes with tables that are compared once, without --follow and --from-topics")
     if follow + repair + bool(from_topics) > 1:

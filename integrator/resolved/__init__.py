@@ -128,7 +128,10 @@ def _is_before(message: Resolved, last: Resolved) -> bool:
 
 def _shown(message: Resolved, tables: Sequence[str]) -> str:
     names = tables or [name for name, one in message.tables.items() if one.why]
-    lacking = "; ".join(f"{name}: {message.tables[name].why}" for name in names if name in message.tables)
+    why = {
+        name: message.tables[name].why if name in message.tables else "the channel has no such table" for name in names
+    }
+    lacking = "; ".join(f"{name}: {text}" for name, text in why.items() if text)
     return f"{message.point.position if message.point else None}{f' ({lacking})' if lacking else ''}"
 
 

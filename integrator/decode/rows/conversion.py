@@ -181,6 +181,6 @@ class Conversion:
             return "mend the record or the table definition"
         return (
             f"the type in messages does not have it: text_columns: [{table.full_name}.{column.name}] at the location "
-            "(--text-columns of run) sends the column as the text that the database prints, and values_without_form: "
-            "null such values as null"
+            "(--text-columns of run) sends the column as the text that the database prints"
+            + ("" if column.name in table.key else ", and values_without_form: null such values as null")
         )

@@ -45,6 +45,8 @@ class Tables:
         self._named: dict[str, TableMap] = {}
         self.there: Sequence[Captured] = ()
         self._reported: set[str] = set()
+        self._left_out: Mapping[str, str] = {}
+        """The tables that a location is for, and are not captured, and why."""
 
     def are_of(self, database: str) -> bool:
         """Return whether a location is for tables of a database, also for those that come."""
@@ -60,6 +62,7 @@ class Tables:
         self._looked, self._is_stale = time.monotonic(), False
         record = self._rows.record
         there = found(self._session, self._location, record.numbers)
+        self._left_out = there.left_out
         self._leave({name: there.left_out[name] for name in record.numbers.keys() & there.left_out})
         new = [one.name for one in there.tables if one.name not in record.numbers]
         if new:
@@ -157,7 +160,8 @@ class Tables:
         if oid is None:
             if own.name not in self._reported:
                 self._reported.add(own.name)
-                self._log.warning("changed, and not captured", table=own.name)
+                why = self._left_out.get(own.name, "was not found: our user may not read it, or it is gone")
+                self._log.warning("changed, and not captured", table=own.name, reason=f"it {why}")
             return None
         if own.columns is None and (known := self._named.get(own.name)) and known.signature == own.signature:
             own = known  # the server was restarted without names; no statement has defined tables since they were there
