@@ -25,6 +25,10 @@ _MEANING = (
         ("FileFormat", "Kafka_Schema_Registry", "Kafka_Schema_Registry_Format", "Missing_Values", "missing"),
         "messages are in another format in the same topics, and consumers need to read both",
     ),
+    (
+        ("text_columns",),
+        "a column is text from now on; where it belongs to a key, so is the message's key, and that of before stays",
+    ),
     (("address", "path"), "changes come from another place: positions of the old one mean nothing there"),
     (
         ("tables", "exclude"),

@@ -49,7 +49,8 @@ def floats(values: pa.Array) -> pa.Array:
     """Return floating point numbers as JSON writes them. Raises InvalidValue for NaN and the infinities."""
     wrong = first(pc.invert(pc.is_finite(values)))
     if wrong is not None:
-        text = f"{values[wrong].as_py()} is no JSON number; send the column as text (Datatype: varchar)"
+        remedy = "send the column as text (Datatype: varchar; of a database, text_columns)"
+        text = f"{values[wrong].as_py()} is no JSON number; {remedy}"
         raise InvalidValue(wrong, text)
     text = values.cast(pa.string())
     if pc.any(pc.equal(values, pa.scalar(0, values.type))).as_py():

@@ -422,3 +422,16 @@ def test_files_have_no_records(tmp_path):
     asks = "  - {action: ColumnProperties, Name: o, Extra: true, Datatype: bigint, IntegrateExpression: '{hvr_cap_offset}'}\n"
     with pytest.raises(ConfigurationError, match="substitutions of a topic's record need a source of class kafka"):
         pure.recipe(tmp_path, DDL, ACTIONS + asks)
+
+
+UUIDS = ("123e4567-e89b-12d3-a456-426614174000", "5f0c", "007", "2023-01-01", "-x", "truely", "nulls", "t", "1e5x")
+BARE = ("5", "-1.5", "1e5", "true")
+
+
+@pytest.mark.parametrize("key", [*UUIDS, *BARE])
+def test_a_key_that_begins_as_json_and_is_none_is_text(key, read):
+    ddl = "create table t(id text primary key, v text);"
+    gone = "  - {action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}\n  - {action: ColumnProperties, Name: gone, "
+    actions = f"{gone}SoftDelete: true, Extra: true, Datatype: integer}}"
+    [found], _ = read([(key.encode(), None)], ddl=ddl, actions=actions)
+    assert (found["id"], found["gone"]) == (key, 1)

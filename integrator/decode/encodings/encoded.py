@@ -13,7 +13,10 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from integrator.arrow.arrays import mask
 from integrator.contracts.written_schema import WrittenSchema
 from integrator.decode.encodings.by_kind import program_of
 from integrator.decode.encodings.program import NULL, Program, SchemaRefused, between
@@ -26,13 +29,15 @@ from integrator.engine.programs import NO_FRAME
 Unframed = Literal["none", "json", "text", "bytes", "json or text"]
 """How records are encoded that have no schema's id; none: all must have one.
 
-json or text: text is what does not begin as JSON does.
+json or text: text is what does not begin as JSON does, and what begins as a number or a word and is none.
 """
 AS_TEXT = -3
 """In the place of the id of a schema: the record is text."""
 ALONE = -4
 """In the place of the id of a schema: the record is a value of JSON that is no object."""
 _BEGINS_ALONE = np.isin(np.arange(256), list(b'["-0123456789tf'))
+_BEGINS_BARE = np.isin(np.arange(256), list(b"-0123456789tfn"))
+_BARE = r"^(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false|null)[ \t\r\n]*$"
 _BEGINS_JSON = np.isin(np.arange(256), list(b'{["-0123456789tfn \t\r\n'))
 _PLAIN = {
     "json": transcode.JSON,
@@ -81,6 +86,8 @@ class Encoding:
                 ids[(ids == transcode.UNFRAMED) & _BEGINS_ALONE[first] & (records.starts < records.ends)] = ALONE
                 return ids
             ids[(ids == transcode.UNFRAMED) & (~_BEGINS_JSON[first] | (records.starts == records.ends))] = AS_TEXT
+            bare = np.flatnonzero((ids == transcode.UNFRAMED) & _BEGINS_BARE[first])
+            ids[bare[~_are_bare(records, bare)]] = AS_TEXT
         return ids
 
     def unknown(self, ids: Ints) -> list[int]:
@@ -124,6 +131,15 @@ class EncodedLines:
     ends: Places
     left_out: LeftOut | None
     wrong: Mapping[int, str]
+
+
+def _are_bare(records: Records, at: Ints) -> Mask:
+    """Return which records at some places are numbers, true, false, or null, as JSON has them."""
+    sizes = records.ends[at] - records.starts[at]
+    offsets = np.append(0, np.cumsum(sizes)).astype(np.int32)
+    places = np.repeat(records.starts[at] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(records.text[places])]
+    return mask(pc.match_substring_regex(pa.Array.from_buffers(pa.binary(), len(at), buffers), _BARE))
 
 
 def lines_of(records: Records, encoding: Encoding, shape: Shape, ids: Ints) -> EncodedLines:
