@@ -309,3 +309,33 @@ def test_bytes_that_a_schema_calls_text_need_their_mode(tmp_path):
     recipe = pure.recipe(tmp_path, DDL, META, "debezium")
     with pytest.raises(DataError, match="say at the source location which binary_handling_mode wrote it"):
         pure.fragments(recipe, recorded(tmp_path, "with_schema_connect"))
+
+
+TIMES = [
+    ("time.NanoTime", "int64", 43_200_000_000_100, "12:00:00.000000100"),
+    ("time.MicroTime", "int64", 86_400_000_000, "24:00:00.000000"),
+    ("time.MicroTime", "int64", -3_020_399_000_000, "-838:59:59.000000"),
+    ("time.Time", "int32", 1, "00:00:00.001"),
+    ("time.Date", "int32", 19_000, "2022-01-08"),
+    ("time.Timestamp", "int64", 1_700_000_000_123, "2023-11-14 22:13:20.123"),
+    ("time.MicroTimestamp", "int64", 1_700_000_000_000_001, "2023-11-14 22:13:20.000001"),
+    ("time.MicroTime", "int64", None, None),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "value", "text"), TIMES)
+def test_times_of_a_column_of_text_are_text(name, kind, value, text, tmp_path):
+    """As fine as they are, and beyond a day: as where the type of a time in messages does not have them."""
+    field = {"type": kind, "optional": True, "name": f"io.debezium.{name}", "version": 1, "field": "v"}
+    own = {"type": "int32", "optional": False, "field": "id"}
+    image = {"type": "struct", "optional": True, "fields": [own, field], "name": "s.public.t.Value"}
+    schema = {
+        "type": "struct",
+        "name": "s.public.t.Envelope",
+        "fields": [{**image, "field": "before"}, {**image, "field": "after"}, {"type": "string", "field": "op"}],
+    }
+    payload = {"before": None, "after": {"id": 1, "v": value}, "op": "c", "source": {"schema": "public", "table": "t"}}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"schema": schema, "payload": payload}) + "\n")
+    recipe = pure.recipe(tmp_path, "create table t(id int primary key, v text);", f"  - {pure.PLAIN}\n", "debezium")
+    assert [row["v"] for row in pure.read(recipe, path)] == [text]

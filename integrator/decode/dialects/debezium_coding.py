@@ -22,7 +22,7 @@ from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.column_names import found as of_column
 from integrator.decode.dialects.debezium_decimals import UNSIGNED
 from integrator.decode.dialects.debezium_fields import BITS, DECIMAL, NO_FIELD, VARIABLE, Field
-from integrator.decode.dialects.debezium_times import DAYS, PER_SECOND, unit_of
+from integrator.decode.dialects.debezium_times import DAYS, PER_SECOND, is_temporal, unit_of
 from integrator.decode.dialects.debezium_values import convert, is_precise, unsigned_bigint
 from integrator.decode.dialects.texts import read_unscaled
 from integrator.decode.encodings.encoded import VALUE
@@ -156,7 +156,8 @@ class DebeziumCoding:
         check_nested(text, at, own, (schema.String if is_number_text(own) else schema.Decimal,))
         if database != OTHER and own == UNSIGNED and field.kind in ("", "int64"):
             return unsigned_bigint(texts_of(text, at), at.are_texts(text), field, modes, known=database == MYSQL)
-        found = _read(text, at, own, field, modes)
+        is_written = isinstance(own, schema.String) and is_temporal(field)
+        found = None if is_written else _read(text, at, own, field, modes)
         return convert(texts_of(text, at), at.are_texts(text), own, field, modes) if found is None else found
 
 

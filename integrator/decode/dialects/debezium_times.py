@@ -26,6 +26,7 @@ _UNITS = {
     "org.apache.kafka.connect.data.Time": "ms",
     "org.apache.kafka.connect.data.Timestamp": "ms",
 }
+_DATES = ("io.debezium.time.Date", "org.apache.kafka.connect.data.Date")
 _UNIT_OF_MODE = {"CONNECT": "ms", "MICROSECONDS": "us", "NANOSECONDS": "ns"}
 DAYS = (-719_162, 2_932_896)
 """0001-01-01 and 9999-12-31, in days since 1970-01-01: years that text has four digits for."""
@@ -84,6 +85,30 @@ def moments_of(values: pa.Array, kind: schema.Time | schema.Timestamp, unit: str
         return pc.assume_timezone(moments, "UTC") if zoned else moments.cast(arrow_type(kind))
 
     return guarded(values, made, describe(kind))
+
+
+def is_temporal(field: Field) -> bool:
+    """Return whether numbers are dates, times of day or moments, as their schema says."""
+    return field.name in _UNITS or field.name in _DATES
+
+
+def as_text(values: pa.Array, field: Field) -> pa.Array:
+    """Return such numbers as text, as SQL writes them: of a column that is text. Raises ValueError.
+
+    Times of day may be negative, or beyond a day, and as fine as they are.
+    """
+    if field.name in _DATES:
+        return days_of(values).cast(pa.string())
+    unit, numbers = _UNITS[field.name], values.cast(pa.int64())
+    if field.name.endswith("Timestamp"):
+        return numbers.cast(pa.timestamp(unit)).cast(pa.string())
+    size, units = PER_SECOND[unit], pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
+    seconds, fraction = np.divmod(np.abs(units), size)
+    parts = [(seconds // 3600, 2), (seconds // 60 % 60, 2), (seconds % 60, 2), (fraction, len(str(size)) - 1)]
+    signs = pc.if_else(pa.array(units < 0), "-", "")
+    hours, minutes, rest, digits = (pc.utf8_lpad(pa.array(part).cast(pa.string()), width, "0") for part, width in parts)
+    texts = pc.binary_join_element_wise(signs, hours, ":", minutes, ":", rest, ".", digits, "")
+    return pc.if_else(pc.is_valid(values), texts, None)
 
 
 def refuse_unit(values: pa.Array) -> pa.Array:

@@ -15,8 +15,10 @@ from integrator.decode.dialects.debezium_decimals import UNSIGNED, exact, is_str
 from integrator.decode.dialects.debezium_fields import BITS, DECIMAL, NAME_IT, NO_FIELD, VARIABLE, Field
 from integrator.decode.dialects.debezium_times import (
     NANO_DURATION,
+    as_text,
     days_of,
     duration_of,
+    is_temporal,
     moments_of,
     refuse_unit,
     unit_of,
@@ -130,6 +132,8 @@ def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: Deb
             lost = quoted & (modes.decimal_handling_mode == "PRECISE") & (field.name != VARIABLE)
             refused = (lost, lambda part: _refuse_scale(part, what))
             return each(values, [(is_struct(values), variable), refused, (None, text)])
+        case schema.String() if is_temporal(field):
+            return each(values, [(number, lambda part: guarded(part, lambda n: as_text(n, field), what)), (None, text)])
         case schema.String():
             unread = (~quoted & _is_encoded(kind, field), text)
             return each(
