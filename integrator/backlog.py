@@ -22,6 +22,8 @@ from integrator.sources.contract import ServerLog
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import SliceListing
 
+NO_STREAM = "#"
+"""How a stream begins that has no records: topics begin otherwise, see `sources.kafka.listing`."""
 _EVERY_S = 1.0
 _REST = 10
 _WAIT_S = 2.0
@@ -90,9 +92,9 @@ class Backlog:
         left = [entry for _, entry in journal.between(synced, len(journal))]
         listing = self._listing()
         left += journal.untaken(listing.slices(journal.ends), listing.number_of)
-        records = Counter(dict.fromkeys(journal.ends, 0))
+        records = Counter(dict.fromkeys((one for one in journal.ends if not one.startswith(NO_STREAM)), 0))
         for one in left:
-            if one.stream:
+            if one.stream and not one.stream.startswith(NO_STREAM):
                 records[one.stream] += one.length
         return Lag(len(left), sum(one.size for one in left), dict(records))
 

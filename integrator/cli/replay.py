@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from integrator.replay.trial import Trial
 
 _NAMED = 20
-_WITH_SCHEMA = b"\0"
-"""How records of topics begin that have the id of a schema."""
+_ODD = re.compile(rb"\A\0|\n(\s*\n|# )")
+"""Of records of topics: what begins with a schema's id, has an empty line, or one like those about letters."""
 _ORDER = (
     "order: letters of one file were sent in the order of its lines. Changes of the same keys that came after a letter "
     "were sent before it, with the cycle that rejected it or later: for such a key the letter's older values are now "
@@ -57,7 +58,7 @@ def run(plan: Plan, options: Options, console: Console) -> None:
     if options.export is not None:
         given = job.Given(plan).known
         left = [letter for letter in found if letter.id not in given]
-        texts = [letter for letter in left if not letter.record.startswith(_WITH_SCHEMA)]
+        texts = [letter for letter in left if not _ODD.search(letter.record)]
         exported.write(options.export, texts)
         console.print(
             f"{options.export}: {counted(len(texts), 'dead letter')}; {len(found) - len(left)} sent again before; "
@@ -65,7 +66,7 @@ def run(plan: Plan, options: Options, console: Console) -> None:
             highlight=False,
         )
         if binary := len(left) - len(texts):
-            text = f"not in it: {counted(binary, 'record')} with a schema's id, which are only sent as they are"
+            text = f"not in it: {counted(binary, 'record')} that the file cannot have, which are only sent as they are"
             console.print(text, highlight=False)
         return
     if options.dry_run:

@@ -59,12 +59,15 @@ class Comparison:
                 "with their changes), and no others"
             )
         self.state = State(plan.state)
-        kept = {name: one.reason for name, one in aside.read(self.state.path).items()}
-        not_sent = {name: why for name, why in {**plan.aside, **kept}.items() if name not in plan.recipe.by_name}
-        names, wrong = plan.named(one for one in options.tables if one not in not_sent)
+        kept = aside.read(self.state.path)
+        reasons = {**plan.aside, **{name: one.reason for name, one in kept.items()}}
+        not_sent = {name: why for name, why in reasons.items() if name not in plan.recipe.by_name}
+        at_source = {one.names[0]: name for name, one in kept.items()}
+        asked = [at_source.get(one, one) if at_source.get(one) in not_sent else one for one in options.tables]
+        names, wrong = plan.named(one for one in asked if one not in not_sent)
         if wrong:
             raise ConfigurationError([Problem("compare", 0, "", text) for text in wrong])
-        self.not_sent = {one: why for one, why in not_sent.items() if not options.tables or one in options.tables}
+        self.not_sent = {one: why for one, why in not_sent.items() if not asked or one in asked}
         """Tables of which nothing is sent, and why."""
         if (record := records.read(self.state.spool)) is None:
             raise EnvironmentFault(f"channel {plan.channel} has not captured anything yet: run it, and compare then")

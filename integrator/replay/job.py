@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from integrator import durable
-from integrator.errors import ConfigurationError
+from integrator.errors import ConfigurationError, SchemasFound
 from integrator.plan import Plan
 from integrator.replay.letters import Letter
 from integrator.run import daemon
@@ -28,6 +28,8 @@ from integrator.sources.files.source import files_in
 _WAIT_S = 60.0
 _DIRECTORY = "replay"
 _PATTERN = "[0-9]*.jsonl"
+_FRAME = 5
+"""The bytes of a zero and of a schema's id, with which records of a registry begin."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,18 @@ def plan_of(plan: Plan) -> Plan:
     )
 
 
+def with_schemas(plan: Plan, letters: Iterable[Letter]) -> Plan:
+    """Return a plan with the schemas whose ids letters of topics begin with, where there are any now.
+
+    Raises IntegratorError.
+    """
+    if plan.changes.letters is None:
+        return plan
+    ids = {int.from_bytes(one.record[1:_FRAME]) for one in letters if one.record[:1] == b"\0"}
+    found = SchemasFound("letters have the ids of schemas", "", sorted(ids))
+    return dataclasses.replace(plan, source=plan.changes.learned(found, tolerant=True))
+
+
 class Given:
     """The letters that replays of a channel were given so far."""
 
@@ -141,19 +155,31 @@ def write(directory: Path, number: int, letters: Iterable[Letter], source: Lette
     source: writes those of a source that has no lines. Raises ConfigurationError.
     """
     durable.make_directory(directory)
-    files = []
-    for file, group in itertools.groupby(letters, key=lambda letter: letter.file):
+    files = dict[Path, tuple[bytes, str]]()
+    for file, of_file in _by_file(letters, ascending=source is not None):
         number += 1
-        path, of_file = directory / f"{number:012d}.jsonl", list(group)
         lines = [(one, one.record) for one in of_file] if source else list(_lines(of_file))
         given = "".join(json.dumps({"letter": one.id, "stood": one.stood}) + "\n" for one, _ in lines)
         content = b"".join(line + b"\n" for _, line in lines)
         if source is not None:
             content = source.written(number, file, [(one.line, record) for one, record in lines])
+        files[directory / f"{number:012d}.jsonl"] = content, given
+    for path, (content, given) in files.items():  # once all can be
         durable.replace(path.with_suffix(".given"), given.encode())
         durable.replace(path, content)
-        files.append(path)
-    return files
+    return [*files]
+
+
+def _by_file(letters: Iterable[Letter], *, ascending: bool) -> Iterator[tuple[str, list[Letter]]]:
+    """Yield letters in a row that stood in one file, with its name; ascending: each after the one before it."""
+    found = list[Letter]()
+    for letter in letters:
+        if found and (letter.file != found[-1].file or (ascending and letter.line <= found[-1].line)):
+            yield found[0].file, found
+            found = []
+        found.append(letter)
+    if found:
+        yield found[0].file, found
 
 
 def _lines(letters: Iterable[Letter]) -> Iterator[tuple[Letter, bytes]]:
@@ -167,6 +193,7 @@ def _lines(letters: Iterable[Letter]) -> Iterator[tuple[Letter, bytes]]:
 
 def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
     """Send letters that were not sent again yet, and what an interrupted replay left. Raises IntegratorError."""
+    plan = with_schemas(plan, letters)
     of_letters = plan_of(plan)
     state = State(of_letters.state)
     state.lock(f"{plan.channel} (replay)", _WAIT_S)

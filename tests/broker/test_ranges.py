@@ -16,7 +16,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.channel.databases import BinlogLocation, PostgresLocation
-from integrator.errors import EnvironmentFault, SourceAway
+from integrator.errors import SourceAway
 from integrator.sources.binlog import snapshot as of_binlog
 from integrator.sources.binlog import stream as binlog
 from integrator.sources.binlog.server import Server as BinlogServer
@@ -479,18 +479,20 @@ def test_a_table_that_is_made_anew_while_another_one_is_due_is_read_before_the_e
     assert [line["action"] for _, line in check(database)[30:] if line["table"] == "t"] == ["T", "I"]
 
 
-def test_a_refresh_whose_condition_is_refused_is_given_up(database):
+@pytest.mark.parametrize("truncate", [False, True])
+def test_a_refresh_whose_condition_is_refused_is_given_up(truncate, database):
+    """Where a truncate is before it, all rows are read again."""
     filled(database, rows=3)
     catch_up(database)
     table = f"{'public' if isinstance(database, AtPostgres) else database.name}.t"
-    ask(database.directory.parent, table, Asked(where="nothing = 1"))
+    ask(database.directory.parent, table, Asked(where="nothing = 1", truncate=truncate))
     ask(database.directory.parent, "public.unknown", Asked())
-    with capture_logs() as logged, pytest.raises((EnvironmentFault, SourceAway)):
+    with capture_logs() as logged:
         catch_up(database)
     assert [one["table"] for one in logged if one["event"] == "a refresh is given up"] == [table]
     assert [one["table"] for one in logged if one["event"] == "a refresh is dropped"] == ["public.unknown"]
     catch_up(database)
-    assert len(check(database)) == 3
+    assert len(check(database)) == (8 if truncate else 3)  # truncated twice, and read again
 
 
 def test_the_last_row_of_copy_is_read_as_it_was():

@@ -274,7 +274,7 @@ def test_records_in_avro_their_keys_and_headers(read, joins, tmp_path):
     (tmp_path / "c.yaml").write_text(
         "channel: pure\nlocations:\n"
         "  src: {class: kafka, Kafka_Brokers: [localhost], topics: t, dialect: rows, unknown_columns: ignore}\n"
-        "  kaf: {class: kafka, Kafka_Brokers: [localhost]}\ntables: [tables.sql]\n"
+        "  kaf: {class: kafka, Kafka_Brokers: [localhost], Kafka_Default_Topic: to}\ntables: [tables.sql]\n"
         f"actions: [{columns}{pure.PLAIN}, {{action: ColumnProperties, Name: gone, Extra: true, SoftDelete: true}}]\n"
     )
     made = pure.build(str(tmp_path / "c.yaml"), "UTC").recipe

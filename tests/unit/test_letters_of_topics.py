@@ -132,3 +132,17 @@ def test_a_record_of_a_schema_that_is_not_known_stays_a_letter(letters):
     sent, [rejected] = letters("topics: ['^a[.].*'], dialect: rows", ("a.items/0", 3, b"\0\0\0\0\7rest"))
     assert sent == []
     assert "a.items/0 (replay 1):3: its schema, 7, cannot be read: the registry does not have it" in rejected
+
+
+def test_letters_of_one_place_are_of_several_files(letters):
+    """A topic that was made anew has other records at the same offsets."""
+    records = [("a.items/0", 7, b'{"id": 1}'), ("a.items/0", 7, b'{"id": "x"}'), ("a.items/0", 3, b'{"id": 3}')]
+    sent, [rejected] = letters("topics: ['^a[.].*'], dialect: rows", *records)
+    assert [one["id"] for _, one in sent] == [1, 3]
+    assert "a.items/0 (replay 2):7: " in rejected
+
+
+def test_no_letter_is_given_where_one_is_refused(letters, tmp_path):
+    with pytest.raises(ConfigurationError):
+        letters("topics: ['^a[.].*'], dialect: rows", ("a.items/0", 1, b"{}"), ("a.items/1", 1, b"{}\n{}"))
+    assert [*(tmp_path / "letters").iterdir()] == []

@@ -47,6 +47,12 @@ def _check_range(numbers: pa.Array, least: int, most: int, what: str) -> None:
         raise ValueError(f"expected {what}")
 
 
+def _check_moments(numbers: pa.Array, unit: str) -> None:
+    if unit != "ns":
+        least, most = (PER_SECOND[unit] * 86_400 * days for days in (DAYS[0], DAYS[1] + 1))
+        _check_range(numbers, least, most - 1, f"{unit} of the years 0001 to 9999")
+
+
 def duration_of(values: pa.Array, nanos: int) -> pa.Array:
     """Return numbers of so many nanoseconds as intervals; with days, of 24 hours, where these are too many."""
     units = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
@@ -77,9 +83,8 @@ def moments_of(values: pa.Array, kind: schema.Time | schema.Timestamp, unit: str
         numbers = part.cast(pa.int64())
         if isinstance(kind, schema.Time):
             _check_range(numbers, 0, 86_400 * PER_SECOND[unit] - 1, f"{unit} of a day: at least 0, fewer than it has")
-        elif unit != "ns":
-            least, most = (PER_SECOND[unit] * 86_400 * days for days in (DAYS[0], DAYS[1] + 1))
-            _check_range(numbers, least, most - 1, f"{unit} of the years 0001 to 9999")
+        else:
+            _check_moments(numbers, unit)
         moments = numbers.cast(pa.timestamp(unit)).cast(pa.timestamp(kind.unit))
         zoned = isinstance(kind, schema.Timestamp) and kind.zoned
         return pc.assume_timezone(moments, "UTC") if zoned else moments.cast(arrow_type(kind))
@@ -101,6 +106,7 @@ def as_text(values: pa.Array, field: Field) -> pa.Array:
         return days_of(values).cast(pa.string())
     unit, numbers = _UNITS[field.name], values.cast(pa.int64())
     if field.name.endswith("Timestamp"):
+        _check_moments(numbers, unit)
         return numbers.cast(pa.timestamp(unit)).cast(pa.string())
     size, units = PER_SECOND[unit], pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
     seconds, fraction = np.divmod(np.abs(units), size)

@@ -172,6 +172,8 @@ class Tables:
         try:
             return Rows(own, oid, self._rows.record.types.get(own.name, {}), self.charsets)
         except EnvironmentFault as fault:
+            if own.columns is None:
+                raise
             if oid.to_bytes(4, "big") in self._intake.read:
                 self._leave({own.name: f"has changes in the log that are not read: {fault}"})
                 self._is_stale = True

@@ -76,6 +76,7 @@ class FirstRows:
         self._point: Point | None = None
         self._due: list[Captured] = []
         self._done = list[tuple[Captured, bool]]()  # written, and not durable; whether all rows were
+        self._given_up = set[str]()  # of these, those whose rows are to be read again
         self._postponed = set[int]()
         self._pace, self._read_at = Pace(location.snapshot_rows_per_second), -1
         self._left = set[str]()
@@ -358,7 +359,8 @@ class FirstRows:
         for table in (table for table, is_whole in self._done if is_whole):
             self.record.reading.pop(table.name)
             self.record.asked.pop(table.name, None)
-        self.note_read([table for table, _ in self._done])
+        self.note_read([table for table, _ in self._done if table.name not in self._given_up])
+        self._given_up.clear()
         self._done.clear()
         into.rest()
 
@@ -374,18 +376,25 @@ class FirstRows:
     def _asked_for(self, table: Captured, reading: Reading) -> Iterator[None]:
         """Give up a refresh whose condition the database refuses: the capture continues without it.
 
-        Where a truncate is before its rows, all rows are read again.
+        Where a truncate is before its rows, all rows are read again. What fails at a row, as a division by zero does,
+        is an error as others are.
         """
         try:
             yield
-        except ConditionRefused as refused:
+        except EnvironmentFault as refused:
             if not reading.where:
                 raise
             asked_for = self.record.asked.get(table.name)
             where = asked_for.shown if asked_for else reading.where
             self._log.error("a refresh is given up", table=table.name, where=where, reason=str(refused))
+            if not isinstance(refused, ConditionRefused):
+                self.record.asked.pop(table.name, None)
+                self.record.reading.pop(table.name, None)
+                self.write()
+                raise
             if asked_for is not None and asked_for.truncate:
                 self.record.again = sorted({*self.record.again, table.name})
+                self._given_up.add(table.name)
 
     def close(self) -> None:
         """Leave the position: what is due there is not read any more."""

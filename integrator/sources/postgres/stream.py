@@ -16,7 +16,7 @@ from integrator.engine.pgoutput import BEGIN, HEADER_BYTES, RELATION
 from integrator.errors import EnvironmentFault
 from integrator.sources.capture.definitions import is_wanted
 from integrator.sources.capture.first_rows import FirstRows
-from integrator.sources.capture.frames import standing_in
+from integrator.sources.capture.frames import ROWS, standing_in
 from integrator.sources.capture.intake import OWN_PREFIX
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.rows_only import RowsOnly
@@ -80,6 +80,8 @@ class Stream(SpoolingStream):
         self._is_taking = False
         self._announced: Relation | None = None
         """The table that the message before announced, if it announced one."""
+        self._gone: tuple[Relation, Relation] | None = None
+        """A table, and what may be a partition of it that is gone: the message after says whether it has a change."""
         self._replication: Replication | None = None
         self._answers: Answers | None = None
         self._published: PublishedTables | None = None
@@ -220,6 +222,8 @@ class Stream(SpoolingStream):
         self._is_taking = bool(len(frames))
         while at < len(frames):
             position = self._first_rows.position
+            if self._gone is not None and at < len(frames):
+                self._look_at_gone(message_at(frames, at))
             begin = at
             at = self._intake.take_changes(frames, at, _NO_POSITION if position is None else position)
             self._announced = self._announced if at == begin else None
@@ -270,14 +274,27 @@ class Stream(SpoolingStream):
             self._look_for_tables()
             whole = self._announced  # the server announces a partition right after its table
             if whole is not None and self._is_read(whole) and self._tables.is_divided(whole.oid):
-                if not self._tables.has_partition(relation.oid) and not self._intake.is_repeated:
-                    why = f"it had a partition while rows changed that it has no more: {relation.full_name}"
-                    self._first_rows.note_rewritten({whole.full_name: why})
-                    self._look_for_tables()
+                self._gone = whole, relation
                 return
-            is_due = self._is_read(relation) or self._first_rows.is_due(relation.oid)
-            if not is_due and not self._tables.has_partition(relation.oid):
-                self._log.warning("published, and not captured", table=relation.full_name)
+            self._log_missing(relation)
+
+    def _look_at_gone(self, message: bytes) -> None:
+        """Have a table be read again that has a change of a partition that it has no more. message: the one after."""
+        if self._gone is None:
+            return
+        (whole, part), self._gone = self._gone, None
+        if message[0] not in ROWS or int.from_bytes(message[1:5], "big") != whole.oid:
+            self._log_missing(part)
+        elif not self._tables.has_partition(part.oid) and not self._intake.is_repeated:
+            why = f"it had a partition while rows changed that it has no more: {part.full_name}"
+            self._first_rows.note_rewritten({whole.full_name: why})
+            self._look_for_tables()
+
+    def _log_missing(self, relation: Relation) -> None:
+        """Log a table that is published, and not captured."""
+        is_due = self._is_read(relation) or self._first_rows.is_due(relation.oid)
+        if not is_due and not self._tables.has_partition(relation.oid):
+            self._log.warning("published, and not captured", table=relation.full_name)
 
     def _is_read(self, relation: Relation) -> bool:
         return relation.oid.to_bytes(4, "big") in self._intake.read

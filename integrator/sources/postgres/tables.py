@@ -81,9 +81,12 @@ class PublishedTables:
     def came_and_went(self, relation: Relation, record: Record) -> list[str]:
         """Return the columns of a relation that its table neither has now, nor had when it was noted, nor dropped."""
         name = next((one for one, oid in record.read.items() if oid == relation.oid), "")
-        shapes = [record.shapes.get(name, {}), *(dict(one.shape) for one in self.there if one.name == name)]
-        known = {*record.dropped.get(name, ())}.union(*(columns_of(shape) for shape in shapes if shape))
-        return [one.name for one in relation.columns if one.name not in known] if any(shapes) else []
+        now = next((one.shape for one in self.there if one.name == name), None)
+        if not now:  # it is gone
+            return []
+        shapes = [one for one in (now, record.shapes.get(name)) if one]
+        known = {*record.dropped.get(name, ())}.union(*map(columns_of, shapes))
+        return [one.name for one in relation.columns if one.name not in known]
 
     def is_divided(self, oid: int) -> bool:
         """Return whether a table that is captured has partitions, whose rows are announced as its own."""
