@@ -101,7 +101,7 @@ def test_what_a_location_names_may_be_dropped_later(database, broker, channel, i
     with pytest.raises(ConfigurationError) as refused:
         integrate_once(channel)
     keys = {one.path.rpartition(".")[2] for one in refused.value.problems}
-    assert keys == {"tables", "text_columns", "signal_table"}
+    assert keys == {"text_columns", "signal_table"}
     run("create table u (id int primary key, type varchar(9), data varchar(99), v int)")
     integrate_once(channel)
     run("alter table u drop column v; insert into u (id) values (5); insert into t values (1)")

@@ -35,7 +35,6 @@ _IDLE = frozenset({"debezium", "time_zone", "timestamp_column"})
 """Keys of locations that are for records of others."""
 _OF_CHANGES = frozenset({"signal_table", "publication", "slot", "failover", "server_id", "start_position"})
 """Keys of locations that are for changes."""
-_WILD = frozenset("*?[")
 
 
 class CaptureFeed(Spooled):
@@ -121,24 +120,23 @@ class CapturedSource:
     def no_tables(self) -> tuple[str, str]:
         """Why no table is captured."""
         why = [self.lacks] if self.lacks else [f"table {name} {text}" for name, text in self.left_out.items()]
-        why = why or [text for _, text in self._unmatched()]
+        why = why or list(self._unmatched())
         return "tables", f"no table is captured: {'; '.join(why) or 'the database has none that our user may see'}"
 
-    def _unmatched(self) -> Iterator[tuple[str, str]]:
-        """Yield patterns of `tables` that match no table, each with a text that says which one may be meant."""
+    def _unmatched(self) -> Iterator[str]:
+        """Yield which patterns of `tables` match no table yet, and which one may be meant."""
         there = {*self.left_out, *(table.full_name for table in self.known.tables())}
         for pattern in self.location.tables:
             if not any(definitions.matches(name, [pattern]) for name in there):
                 whole = "." in pattern
                 known = sorted({name if whole else name.partition(".")[2] for name in self.others})
-                yield pattern, f"{pattern!r} matches no table; {meant(pattern, known, 'there are')}"
+                yield f"{pattern!r} matches no table; {meant(pattern, known, 'there are')}"
 
     def _unknown(self) -> Iterator[tuple[str, str]]:
-        """Yield keys of the location that name what the database does not have, each with what that is."""
+        """Yield keys of the location that name what no captured table is or has, each with what that is."""
         tables, location = self.known.tables(), self.location
         if not tables:
             return
-        yield from (("tables", text) for pattern, text in self._unmatched() if not _WILD & {*pattern})
         for pattern in definitions.without_column(tables, location.text_columns):
             yield "text_columns", f"no table that is captured has a column {pattern!r}: mend it, or leave it out"
         signals = location.signal_table
@@ -198,7 +196,7 @@ class CapturedSource:
         for name, why in self.left_out.items():
             yield f"table {name} is not captured: it {why}"
         if self.known.texts and "*" not in self.location.tables:
-            yield from (f"tables: {text}" for pattern, text in self._unmatched() if _WILD & {*pattern})
+            yield from (f"tables: {text}" for text in self._unmatched())
         if self._has_begun:
             yield from (f"{key}: {text}" for key, text in self._unknown())
         there = {*self.left_out, *self.others, *(table.full_name for table in self.known.tables())}
