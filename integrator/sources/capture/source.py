@@ -129,7 +129,7 @@ class CapturedSource:
         for pattern in self.location.tables:
             if not any(definitions.matches(name, [pattern]) for name in there):
                 whole = "." in pattern
-                known = sorted({name if whole else name.partition(".")[2] for name in self.others})
+                known = sorted({name if whole else name.partition(".")[2] for name in {*self.others, *there}})
                 yield f"{pattern!r} matches no table; {meant(pattern, known, 'there are')}"
 
     def _unknown(self) -> Iterator[tuple[str, str]]:
