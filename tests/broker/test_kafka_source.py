@@ -309,7 +309,7 @@ def test_rejected_values_go_to_the_dead_letter_topic_as_they_came(ends, integrat
     integrate_once(channel)
     assert ends.sent() == [*range(1, 20)]
     letters = kafka_io.read_all(ends.servers, [dead])
-    assert [one.value for one in letters] == [*wrong, b"tombstone"]
+    assert [one.value for one in letters] == [*wrong, b'{"schema":null,"deleted key":"tombstone"}']
     places = [
         (dict(one.headers)["__connect.errors.file"], dict(one.headers)["__connect.errors.line"]) for one in letters
     ]

@@ -262,8 +262,8 @@ class Published:
         """Return none."""
         return {}
 
-    def came_and_went(self, _relation: object, _record: object) -> list[str]:
-        """Return that no column came and went."""
+    def renamed(self, _relation: object, _record: object) -> list[str]:
+        """Return that no column has another name."""
         return []
 
     def is_divided(self, _oid: int) -> bool:

@@ -264,10 +264,10 @@ class Stream(SpoolingStream):
                     why = f"it was called {relation.full_name} while rows changed"
                     self._first_rows.note_rewritten(dict.fromkeys(names, why))
                     self._look_for_tables()
-                elif self._tables.came_and_went(relation, self._first_rows.record):
+                elif self._tables.renamed(relation, self._first_rows.record):
                     self._look_for_tables()
-                    if came := self._tables.came_and_went(relation, self._first_rows.record):
-                        why = f"it had columns while rows changed that it has no more: {', '.join(came)}"
+                    if came := self._tables.renamed(relation, self._first_rows.record):
+                        why = f"it had columns of other names while rows changed: {', '.join(came)}"
                         self._first_rows.note_rewritten(dict.fromkeys(names, why))
                         self._look_for_tables()
         elif not self._tables.has_partition(relation.oid):

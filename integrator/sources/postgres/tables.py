@@ -78,15 +78,19 @@ class PublishedTables:
             if name in self._found.unlogged or not is_wanted(name, self._location)
         }
 
-    def came_and_went(self, relation: Relation, record: Record) -> list[str]:
-        """Return the columns of a relation that its table neither has now, nor had when it was noted, nor dropped."""
+    def renamed(self, relation: Relation, record: Record) -> list[str]:
+        """Return the columns of a relation that may have other names now: the table has others in their place.
+
+        It neither has these now, nor had them when it was noted, nor were they dropped then.
+        """
         name = next((one for one, oid in record.read.items() if oid == relation.oid), "")
         now = next((one.shape for one in self.there if one.name == name), None)
-        if not now:  # it is gone
+        own = {one.name for one in relation.columns}
+        if not now or columns_of(now) <= own:  # it is gone, or they are
             return []
-        shapes = [one for one in (now, record.shapes.get(name)) if one]
-        known = {*record.dropped.get(name, ())}.union(*map(columns_of, shapes))
-        return [one.name for one in relation.columns if one.name not in known]
+        noted = record.shapes.get(name)
+        known = {*record.dropped.get(name, ()), *columns_of(now), *(columns_of(noted) if noted else ())}
+        return sorted(own - known)
 
     def is_divided(self, oid: int) -> bool:
         """Return whether a table that is captured has partitions, whose rows are announced as its own."""
