@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DIFFERENT, NOT_PROVED = 4, 2
 """Exit codes: tables and topics differ; nothing differs, and a table is not proved."""
 
-_LEFT = "(keys of other types than numbers and text, that the table cannot have, or of rows that cannot be sent)"
+_LEFT = "unrepaired: the key is neither numbers nor text, the table cannot have it, or its row cannot be sent"
 
 
 def compare(  # noqa: PLR0913, PLR0917 - each is an option of the command

@@ -65,8 +65,8 @@ def run(plan: Plan, options: Options, console: Console) -> None:
             f"mend the records, then: replay --file {options.export}",
             highlight=False,
         )
-        if binary := len(left) - len(texts):
-            text = f"not in it: {counted(binary, 'record')} that the file cannot have, which are only sent as they are"
+        if others := len(left) - len(texts):
+            text = f"not in it: {counted(others, 'record')} that no text file holds: replay without --file sends all"
             console.print(text, highlight=False)
         return
     if options.dry_run:

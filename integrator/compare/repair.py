@@ -67,7 +67,7 @@ def repairs(
 
 
 def _fits(text: str, type_: Type | None) -> bool:
-    """Return whether a column of a type can have a value: a delete of a key of a message alone has it as the key."""
+    """Return whether a column of this type can have a value: the delete of an extra key has it as its key."""
     if not isinstance(type_, Integer):
         return True
     try:

@@ -124,7 +124,7 @@ def _owner(name: str) -> tuple[str | None, str | None]:
 def columns_of(row: RowSchema) -> Iterator[Column]:
     """Yield the columns of a row, without those that ExtractNewRecordState added.
 
-    MySQL and MariaDB have no bits of another number in each row.
+    Bits of MySQL and MariaDB have a fixed length: there is no varbit.
     """
     is_fixed = row.connector.startswith(_OF_MYSQL)
     for field in row.struct.get("fields") or ():

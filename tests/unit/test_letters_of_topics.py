@@ -81,9 +81,13 @@ def test_a_record_over_several_lines_is_one(letters):
     )  # fmt: skip
 
 
-def test_several_records_in_the_place_of_one_are_refused(letters):
-    with pytest.raises(ConfigurationError, match=r"a\.orders/0:1: a record of a topic is replaced by one record"):
-        letters("topics: ['^a[.].*'], dialect: rows", ("a.orders/0", 1, b'{"id": 1}\n{"id": 2}'))
+@pytest.mark.parametrize("record", [b'{"id": 1}\n{"id": 2}', b'{\n"id": 1,', b"[1,\n\n2]"])
+def test_a_letter_of_several_lines_that_is_no_document_is_rejected_alone(record, letters):
+    """Several records in the place of one, and a record that is still broken: neither keeps others from being sent."""
+    records = [("a.orders/0", 1, record), ("a.orders/0", 4, b'{"id": 3}')]
+    sent, [rejected] = letters("topics: ['^a[.].*'], dialect: rows", *records)
+    assert [row["id"] for _, row in sent] == [3]
+    assert "a.orders/0 (replay 1):1: " in rejected
 
 
 def test_a_letter_of_no_topic_is_refused(letters):
@@ -144,5 +148,5 @@ def test_letters_of_one_place_are_of_several_files(letters):
 
 def test_no_letter_is_given_where_one_is_refused(letters, tmp_path):
     with pytest.raises(ConfigurationError):
-        letters("topics: ['^a[.].*'], dialect: rows", ("a.items/0", 1, b"{}"), ("a.items/1", 1, b"{}\n{}"))
+        letters("topics: ['^a[.].*'], dialect: rows", ("a.items/0", 1, b"{}"), ("a.jsonl", 1, b"{}"))
     assert [*(tmp_path / "letters").iterdir()] == []

@@ -377,7 +377,7 @@ class FirstRows:
         """Give up a refresh whose condition the database refuses: the capture continues without it.
 
         Where a truncate is before its rows, all rows are read again. What fails at a row, as a division by zero does,
-        is an error as others are.
+        is given up, too, and ends the capture once.
         """
         try:
             yield

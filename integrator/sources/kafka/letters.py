@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from integrator.contracts.written_schema import WrittenSchema
 from integrator.decode.contract import File
 from integrator.decode.encodings.encoded import Encoding
 from integrator.errors import ConfigurationError
@@ -26,7 +25,7 @@ from integrator.sources.kafka.slice_file import SliceFile
 from integrator.sources.slices import TaskSlice
 
 _FILE = re.compile(r"(.+)/(\d+)(?: \(replay \d+\))?")
-"""What a letter says that it stood in: a partition, or the file of an earlier replay."""
+"""How a letter names the partition of its record; one that an earlier replay rejected again has that beside it."""
 _DELETED = re.compile(rb'\s*\{\s*"schema"\s*:\s*(.+?)\s*,\s*"deleted key"\s*:\s*(.+)\}\s*', re.DOTALL)
 """The letter of a record without a value, see `line_with_key`."""
 _KEYS = Encoding(framed=False)
@@ -47,26 +46,15 @@ class TopicLetters(FileReader):
     def written(self, number: int, file: str, letters: Sequence[tuple[int, bytes]]) -> bytes:
         """Return the content of a file: offsets, which ascend, and letters. file: in which they stood.
 
-        Raises ConfigurationError for what was in no topic, and for several records in the place of one.
+        Each letter is one record, whatever lines it has. Raises ConfigurationError for what was in no topic.
         """
         found = _FILE.fullmatch(file)
         if found is None:
             raise ConfigurationError(f"{file or 'a letter'}: is no TOPIC/PARTITION, and the source reads topics alone")
         lines: list[object] = [{"topic": found[1], "partition": int(found[2]), "number": number}]
         for offset, record in letters:
-            if self._is_several(record):
-                raise ConfigurationError(
-                    f"{file}:{offset}: a record of a topic is replaced by one record, in one JSON document, and this "
-                    "is none; write further records into the topic"
-                )
             lines.append({"offset": offset, "record": b64encode(record).decode()})
         return "".join(f"{json.dumps(one)}\n" for one in lines).encode()
-
-    def _is_several(self, record: bytes) -> bool:
-        values = self.encoding.values
-        if b"\n" not in record or values.unframed in ("text", "bytes") or isinstance(values.unframed, WrittenSchema):
-            return False
-        return not record.startswith(b"\0") and not _is_json(record)
 
     def file(self, one: TaskSlice) -> File:
         """Return a file as the range of a partition, all of whose records are read already."""

@@ -2,7 +2,7 @@
 
 A stream begins with a range without offsets, which is in the journal like all others: `start` is asked once. Partitions
 of its topic that come later begin at offset 0, and topics that come later at the first record that is there. Where no
-topic is there yet, a range of none says that `start` was asked.
+topic exists yet, an empty range without a topic records that `start` was asked.
 """
 
 from __future__ import annotations

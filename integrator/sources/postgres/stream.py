@@ -81,7 +81,7 @@ class Stream(SpoolingStream):
         self._announced: Relation | None = None
         """The table that the message before announced, if it announced one."""
         self._gone: tuple[Relation, Relation] | None = None
-        """A table, and what may be a partition of it that is gone: the message after says whether it has a change."""
+        """A table, and what may have been its partition: it was, if the next message is a change of the table."""
         self._replication: Replication | None = None
         self._answers: Answers | None = None
         self._published: PublishedTables | None = None
