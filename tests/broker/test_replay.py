@@ -1,10 +1,13 @@
 """run.py replay: dead letters are exported, mended, and sent through their channel, each once, beside its progress."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
+from integrator.sources.kafka.listing import TOPICS_S
 from tests.broker.test_actions import channel
 from tests.parts import kafka_io, replays
 from tests.parts.daemon import Daemon
@@ -135,3 +138,56 @@ def test_a_daemon_continues_beside_a_replay_that_is_killed_and_done_again(broker
     finally:
         assert daemon.terminate() == 0, daemon.lines[-20:]
     assert sorted(rows(broker, name)) == [(k, 0) for k in (0, 1, 2, 3, 4, 5, 10, 11, 12, 20)]
+
+
+def test_letters_of_topics_are_records_of_their_topics(broker, tmp_path, name, integrate_once, replay):
+    """A pattern, several tables, and a topic that comes after a start at the latest record."""
+    (tmp_path / "t.sql").write_text(
+        "create table a(k int primary key, n int); create table b(k int primary key, n int);"
+    )
+    path = tmp_path / "channel.yaml"
+    path.write_text(
+        f"""
+channel: letters
+state: {tmp_path}/state
+locations:
+  src: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], topics: ['^{name}[.].*'], dialect: rows, start: latest}}
+  kaf: {{class: kafka, Kafka_Brokers: ["{broker.servers}"], Kafka_Default_Topic: "{name}-{{hvr_tbl_name}}", Create_Topics: {{Partitions: 1, Replication_Factor: 1}}}}
+tables: [t.sql]
+errors: {{tolerance: all, deadletterqueue.topic.name: {name}-dead, deadletterqueue.topic.replication.factor: 1}}
+actions:
+  - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
+  - {{action: ColumnProperties, Name: at, Extra: true, Datatype: varchar, IntegrateExpression: "{{hvr_cap_topic}}:{{hvr_cap_offset}}"}}
+monitor: {{enabled: false}}
+"""
+    )
+    integrate_once(path)  # no topic is there
+    broker.create([f"{name}.a", f"{name}.b"], 1)
+    producer = Producer({"bootstrap.servers": broker.servers})
+    for table, record in (
+        ("a", b'{"k": 1, "n": 1}'),
+        ("a", b'{\n"k": 2, "n": "bad"}'),
+        ("b", b'{"k": 2, "n": "x"}'),
+        ("b", b"\0"),
+    ):
+        producer.produce(f"{name}.{table}", record)
+        assert producer.flush(30) == 0
+    time.sleep(TOPICS_S)
+    integrate_once(path)
+
+    def sent(table):
+        return [json.loads(one.value) for one in kafka_io.read_all(broker.servers, [f"{name}-{table}"])]
+
+    assert sent("a") == [{"k": 1, "n": 1, "at": f"{name}.a:0"}]
+    letters = tmp_path / "letters.txt"
+    code, out, err = replay(path, "--export", letters)
+    assert (code, "2 dead letters" in out, "not in it: 1 record" in out) == (0, True, True), (out, err)
+    letters.write_bytes(letters.read_bytes().replace(b'"bad"', b"7").replace(b'"x"', b"8"))
+    assert replay(path, "--file", letters, "--dry-run")[0] == 0
+    code, out, err = replay(path, "--file", letters)
+    assert code == 0, err
+    assert sent("a")[1:] == [{"k": 2, "n": 7, "at": f"{name}.a:1"}]
+    assert sent("b") == [{"k": 2, "n": 8, "at": f"{name}.b:0"}]
+    code, out, err = replay(path)
+    assert (code, "1 sent again, 2 before" in out) == (3, True), (out, err)
+    assert f"{name}.b/0:1" in out
