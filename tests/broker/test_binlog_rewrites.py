@@ -282,3 +282,12 @@ def test_what_clients_write_elsewhere_stops_nothing(server, database, spooled, n
             spooled.catch_up(exclude=["j"])
     finally:
         database(f"drop database {name}_2")
+
+
+def test_a_table_without_its_tablespace_stops_no_other(database, spooled):
+    database(f"{T}; create table u (k int primary key, v varchar(20))")
+    spooled.catch_up()
+    database("alter table t discard tablespace; insert into u values (1, 'x')")
+    spooled.catch_up()
+    assert captured(spooled, "u") == table_of(database, "u")
+    assert set(captured(spooled)) == {"1", "2"}, "its rows are read once it is imported"
