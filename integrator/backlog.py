@@ -126,5 +126,5 @@ def shown(log: ServerLog) -> list[tuple[str, str]]:
         found.append((f"snapshot of {log.snapshot_table}: rows", f"{of}{more}"))
     if log.refreshes:
         found.append(("refreshes that have not ended", ", ".join(log.refreshes)))
-    found += [(f"table {name} is not sent", why) for name, why in log.unpublished.items()]
+    found += [(f"table {name} is not sent", why) for name, why in log.unsent.items()]
     return found

@@ -97,8 +97,8 @@ class Metrics:
             "snapshot_about_rows": gauge("snapshot_about_rows", "Rows of that table, about."),
             "snapshot_seconds_left": gauge("snapshot_seconds_left", "Seconds until that table is read, about."),
             "snapshot_tables_left": gauge("snapshot_tables_left", "Tables whose rows are read after that."),
-            "unpublished": gauge(
-                "tables_unpublished", "Tables that no publication has; the status page says what to do."
+            "unsent": gauge(
+                "tables_unsent", "Tables whose changes or rows the database does not give; the status page says why."
             ),
         }
         self.set_aside = gauge("tables_set_aside", "Tables that cannot be sent, and are set aside; state says why.")

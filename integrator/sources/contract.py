@@ -92,7 +92,7 @@ class ServerLog:
     without limit. transactions, oldest_s: how many are open, and for how long the oldest is, from whose beginning the
     log is kept; None: none is, or our user may not see it (pg_read_all_stats). snapshot_table: whose rows are being
     read, with how many were, about how many it has, about how long the rest takes, and how many tables come after it.
-    unpublished: tables whose changes the database does not send, with what must be done. refreshes: tables whose
+    unsent: tables whose changes or rows the database does not give, with what must be done. refreshes: tables whose
     refresh was asked for, and has not ended.
     """
 
@@ -109,7 +109,7 @@ class ServerLog:
     snapshot_about_rows: int | None = None
     snapshot_seconds_left: float | None = None
     snapshot_tables_left: int | None = None
-    unpublished: Mapping[str, str] = field(default_factory=dict)
+    unsent: Mapping[str, str] = field(default_factory=dict)
     refreshes: tuple[str, ...] = ()
 
 

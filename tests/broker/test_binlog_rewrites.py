@@ -11,6 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.errors import EnvironmentFault
+from integrator.sources.capture import first_rows
+from integrator.sources.capture import record as records
 from tests.broker.test_binlog_alone import Spooled, database, server  # noqa: F401 - fixtures
 from tests.parts.spooled import rebuilt
 
@@ -291,3 +293,22 @@ def test_a_table_without_its_tablespace_stops_no_other(database, spooled):
     spooled.catch_up()
     assert captured(spooled, "u") == table_of(database, "u")
     assert set(captured(spooled)) == {"1", "2"}, "its rows are read once it is imported"
+
+
+def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, database, spooled, monkeypatch):
+    monkeypatch.setattr(first_rows, "_AGAIN_S", 0.0)
+    database(f"{T}; create table u (k int primary key, v varchar(20)); insert into u values (1, 'x')")
+    database("create table n like t")
+    database("alter table t discard tablespace")
+    spooled.catch_up()
+    assert captured(spooled, "u") == table_of(database, "u"), "it stops no other"
+    database("insert into u values (2, 'y')")
+    spooled.catch_up()
+    assert captured(spooled, "u") == table_of(database, "u")
+    unread = records.read(spooled.directory).unread
+    assert list(unread) == [f"{database('select database()').strip()}.t"]
+    assert "ablespace" in next(iter(unread.values()))
+    database("drop table t; rename table n to t; insert into t values (5, 'e')")
+    spooled.catch_up()
+    assert captured(spooled) == table_of(database)
+    assert not records.read(spooled.directory).unread

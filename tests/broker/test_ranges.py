@@ -479,20 +479,24 @@ def test_a_table_that_is_made_anew_while_another_one_is_due_is_read_before_the_e
     assert [line["action"] for _, line in check(database)[30:] if line["table"] == "t"] == ["T", "I"]
 
 
+@pytest.mark.parametrize("where", ["nothing = 1", "1 / (k::int - 2) > 0"])
 @pytest.mark.parametrize("truncate", [False, True])
-def test_a_refresh_whose_condition_is_refused_is_given_up(truncate, database):
-    """Where a truncate is before it, all rows are read again."""
+def test_a_refresh_that_is_refused_is_given_up(truncate, where, database):
+    """Also at a row: the truncate is only written before the first rows."""
     filled(database, rows=3)
     catch_up(database)
-    table = f"{'public' if isinstance(database, AtPostgres) else database.name}.t"
-    ask(database.directory.parent, table, Asked(where="nothing = 1", truncate=truncate))
+    is_of_postgres = isinstance(database, AtPostgres)
+    if "/" in where and not is_of_postgres:
+        pytest.skip("a division by zero is null there")
+    table = f"{'public' if is_of_postgres else database.name}.t"
+    ask(database.directory.parent, table, Asked(where=where, truncate=truncate))
     ask(database.directory.parent, "public.unknown", Asked())
     with capture_logs() as logged:
         catch_up(database)
     assert [one["table"] for one in logged if one["event"] == "a refresh is given up"] == [table]
     assert [one["table"] for one in logged if one["event"] == "a refresh is dropped"] == ["public.unknown"]
     catch_up(database)
-    assert len(check(database)) == (8 if truncate else 3)  # truncated twice, and read again
+    assert len(check(database)) == 3
 
 
 def test_the_last_row_of_copy_is_read_as_it_was():

@@ -16,6 +16,8 @@ from structlog.testing import capture_logs
 
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault
+from integrator.sources.capture import first_rows
+from integrator.sources.capture import record as records
 from integrator.sources.postgres.replication import Replication
 from integrator.sources.postgres.server import MissingFault, Server
 from integrator.sources.postgres.slot import options_of
@@ -371,3 +373,21 @@ def test_a_user_who_may_read_the_whole_table_alone_captures_its_partitions(serve
         database(
             f"drop publication {spooled.names.publication}; reassign owned by {user} to {server.user}; drop owned by {user}; drop role {user}"
         )
+
+
+def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, database, spooled, monkeypatch):
+    monkeypatch.setattr(first_rows, "_AGAIN_S", 0.0)
+    database(f"{T}; create table u (k int primary key, v text); insert into u values (1, 'x'); checkpoint")
+    file = Path(server.psql("show data_directory").strip(), database("select pg_relation_filepath('t')").strip())
+    file.rename(file.with_name("away"))
+    spooled.catch_up()
+    assert captured(spooled, "u") == table_of(database, "u"), "it stops no other"
+    unread = records.read(spooled.directory).unread
+    assert list(unread) == ["public.t"]
+    assert "could not open file" in unread["public.t"]
+    file.with_name("away").rename(file)
+    database("insert into u values (2, 'y'); insert into t values (3, 'c')")
+    spooled.catch_up()
+    assert captured(spooled, "u") == table_of(database, "u")
+    assert captured(spooled) == table_of(database)
+    assert not records.read(spooled.directory).unread

@@ -21,12 +21,17 @@ from integrator.sources.binlog.events import position_in_no_log, position_of, po
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log, identity
-from integrator.sources.capture.points import ConditionRefused, NotYet
+from integrator.sources.capture.points import ConditionRefused, NotYet, RowsRefused
 from integrator.sources.capture.ranges import Part
 from integrator.sources.capture.record import Record
 
 _FRAME_BYTES = 1024 * 1024
+_OF_CONDITIONS = frozenset((1292, 1365, 1411, 1441))
+"""Warnings of a condition that is unknown for a row: a text that is no number or date, a division by zero
+(https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html)."""
 _BEGIN = "start transaction with consistent snapshot"
+_FREED = "rollback to savepoint before_table"
+"""Else the table could not be altered until the end."""
 _LOOK_S, _SILENT_S, _LOCK_S, _REST, _XA_S = 0.2, 60.0, 5, 10, 5.0
 """_LOCK_S: who writes waits for as long as we wait for the lock; so it is given up, and tried again after _REST
 times as long."""
@@ -65,6 +70,14 @@ class Point:
             except EnvironmentFault as refused:
                 raise ConditionRefused(str(refused)) from None
         self._session.run("savepoint before_table")
+        try:
+            self._take_rows(table, part, take)
+        except EnvironmentFault as refused:
+            self._session.run(_FREED)
+            raise RowsRefused(str(refused)) from None
+        self._session.run(_FREED)
+
+    def _take_rows(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         with self._session.server.asked():
             packets = _Rows(self._session.query(table.query(part)), len(table.select))
             each = iter(packets)
@@ -75,13 +88,12 @@ class Point:
                 break
             take(_copied(table, rows), len(rows))
         if packets.warnings:
-            self._check_whole(table)
-        self._session.run("rollback to savepoint before_table")  # else the table could not be altered until the end
+            self._check_whole(table, _OF_CONDITIONS if part.where else frozenset())
 
-    def _check_whole(self, table: Captured) -> None:
+    def _check_whole(self, table: Captured, passed: frozenset[int]) -> None:
         """Raise EnvironmentFault where the server has cut a value, or left it out, for it is too large."""
-        for level, _, text in self._session.rows("show warnings"):
-            if level != "Note":
+        for level, code, text in self._session.rows("show warnings"):
+            if level != "Note" and code not in passed:
                 raise EnvironmentFault(
                     f"table {table.name}: the server does not give its rows as they are ({text}): set global "
                     "max_allowed_packet to more than twice the largest value, at most 1073741824"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,12 +13,14 @@ from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.asked import asked
 from integrator.sources.capture.intake import Intake
 from integrator.sources.capture.pace import Pace
-from integrator.sources.capture.points import Captured, ConditionRefused, NotYet, Point, Points
+from integrator.sources.capture.points import Captured, NotYet, Point, Points, RowsRefused
 from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.ranges import Part, Reading, last_row
 from integrator.sources.capture.record import Record
 
 _MICROS_TO_2000 = 946_684_800_000_000
+_AGAIN_S = 30.0
+"""After so long, rows that the database did not give are asked for again."""
 
 
 class Spooling(Protocol):
@@ -45,12 +46,17 @@ class Spooling(Protocol):
 
 @dataclass
 class _Begun:
-    """A table whose rows are being written. last: the last row, as COPY writes it; empty: none was."""
+    """A table whose rows are being written. last: the last row, as COPY writes it; empty: none was.
+
+    is_anew: a truncate is before its rows, once there are some.
+    """
 
     table: Captured
     reading: Reading
     progress: Progress
+    is_anew: bool
     last: bytes = b""
+    has_begun: bool = False
 
 
 class _OverError(Exception):
@@ -76,7 +82,8 @@ class FirstRows:
         self._point: Point | None = None
         self._due: list[Captured] = []
         self._done = list[tuple[Captured, bool]]()  # written, and not durable; whether all rows were
-        self._given_up = set[str]()  # of these, those whose rows are to be read again
+        self._refused = dict[str, float]()  # tables whose rows the database did not give, and when
+        self._unread = set[str]()  # of those that are done, those whose rows are to be read again
         self._postponed = set[int]()
         self._pace, self._read_at = Pace(location.snapshot_rows_per_second), -1
         self._left = set[str]()
@@ -140,7 +147,10 @@ class FirstRows:
         """
         self.note_rewritten(self.record.behind)  # at each start, until they are read again
         waiting = self._take_asked(tables)
-        new = due(tables, self.record)
+        for name in self.record.unread.keys() - {one.name for one in tables}:
+            del self.record.unread[name]  # it is gone
+        resting = {name for name, at in self._refused.items() if time.monotonic() < at + _AGAIN_S}
+        new = [one for one in due(tables, self.record) if one.name not in resting]
         if self._point is not None:  # what is not due there is read at a later position
             self._left = {one.name for one in new if one.name in self._left or not self.is_due(one.relation.oid)}
             return True
@@ -193,6 +203,7 @@ class FirstRows:
         record.read = read | {name: oid for oid, name in names.items()}
         record.again = [name for name in record.again if name not in names.values()]
         record.behind = {name: why for name, why in record.behind.items() if name not in names.values()}
+        record.unread = {name: why for name, why in record.unread.items() if name not in names.values()}
         record.shapes = {one.name: dict(one.shape) for one in tables if one.shape} | record.shapes
         record.write(self._spool)
         self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
@@ -306,14 +317,11 @@ class FirstRows:
         for left, table in zip(reversed(range(len(self._due))), self._due, strict=True):
             reading, number, is_anew = self._reading(point, table)
             self._intake.begin_rows(table.relation, point.lsn - 1, micros, number)
-            self._begin_table(table, reading, is_anew=is_anew)
             progress = Progress(self._spool, self._log, table.name, point.estimate(table), left, reading.rows)
-            one = _Begun(table, reading, progress)
+            one = _Begun(table, reading, progress, is_anew)
             is_whole = self._copy_table(point, one, into)
             self._intake.end_rows(point.lsn, micros)
             self._done.append((table, is_whole))
-            if is_whole:
-                progress.end()
             is_last = not is_whole or (left > 0 and self._by_range and self._is_over(into))
             if into.is_due or is_last or not left:
                 self._seal_rows(one, into)
@@ -329,6 +337,7 @@ class FirstRows:
         table, reading = one.table, one.reading
 
         def take(rows: bytes, many: int) -> None:
+            self._begin_table(one)
             self._intake.take_rows(table.relation, rows)
             one.last = last_row(rows)
             self._pace.take(many, len(rows))
@@ -341,10 +350,14 @@ class FirstRows:
                 raise _OverError
 
         try:
-            with self._asked_for(table, reading):
-                point.copy(table, Part(reading.key, reading.last, reading.where), take)
+            point.copy(table, Part(reading.key, reading.last, reading.where), take)
         except _OverError:
             return False
+        except RowsRefused as refused:
+            self._refuse(one, str(refused))
+        else:
+            self._begin_table(one)  # where it has no rows
+            one.progress.end()
         return True
 
     def _is_over(self, into: Spooling) -> bool:
@@ -359,42 +372,36 @@ class FirstRows:
         for table in (table for table, is_whole in self._done if is_whole):
             self.record.reading.pop(table.name)
             self.record.asked.pop(table.name, None)
-        self.note_read([table for table, _ in self._done if table.name not in self._given_up])
-        self._given_up.clear()
+        self.note_read([table for table, _ in self._done if table.name not in self._unread])
+        self._unread.clear()
         self._done.clear()
         into.rest()
 
-    def _begin_table(self, table: Captured, reading: Reading, *, is_anew: bool) -> None:
-        """Write what is before the rows of a table: a truncate, or deletes that a refresh has."""
-        if is_anew:
-            self._intake.begin_anew(table.relation)
-        refresh = self.record.asked.get(table.name)
-        if refresh is not None and reading.last is None:
-            self._intake.take_gone(table.relation, refresh.key, refresh.gone)
+    def _begin_table(self, one: _Begun) -> None:
+        """Write what is before the rows of a table, once: a truncate, or deletes that a refresh has."""
+        if one.has_begun:
+            return
+        one.has_begun = True
+        if one.is_anew:
+            self._intake.begin_anew(one.table.relation)
+        refresh = self.record.asked.get(one.table.name)
+        if refresh is not None and one.reading.last is None:
+            self._intake.take_gone(one.table.relation, refresh.key, refresh.gone)
 
-    @contextlib.contextmanager
-    def _asked_for(self, table: Captured, reading: Reading) -> Iterator[None]:
-        """Give up a refresh whose condition the database refuses: the capture continues without it.
+    def _refuse(self, one: _Begun, reason: str) -> None:
+        """Give up a refresh that the database refuses; leave other rows for later. Other tables continue.
 
-        Where a truncate is before its rows, all rows are read again. What fails at a row, as a division by zero does,
-        is given up, too, and ends the capture once.
+        Where a truncate was written before some rows, all of them are read again.
         """
-        try:
-            yield
-        except EnvironmentFault as refused:
-            if not reading.where:
-                raise
-            asked_for = self.record.asked.get(table.name)
-            where = asked_for.shown if asked_for else reading.where
-            self._log.error("a refresh is given up", table=table.name, where=where, reason=str(refused))
-            if not isinstance(refused, ConditionRefused):
-                self.record.asked.pop(table.name, None)
-                self.record.reading.pop(table.name, None)
-                self.write()
-                raise
-            if asked_for is not None and asked_for.truncate:
-                self.record.again = sorted({*self.record.again, table.name})
-                self._given_up.add(table.name)
+        name, record = one.table.name, self.record
+        if refresh := record.asked.get(name):
+            self._log.error("a refresh is given up", table=name, where=refresh.shown, reason=reason)
+        else:
+            self._log.error("the rows of a table cannot be read: they are tried again", table=name, reason=reason)
+            self._refused[name], record.unread[name] = time.monotonic(), reason
+        if refresh is None or (refresh.truncate and one.has_begun):
+            record.again = sorted({*record.again, name})
+            self._unread.add(name)
 
     def close(self) -> None:
         """Leave the position: what is due there is not read any more."""

@@ -45,7 +45,7 @@ class Point(Protocol):
     def copy(self, table: Any, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many.
 
-        Raises SourceAway, EnvironmentFault, and ConditionRefused, after which other parts can be read.
+        Raises SourceAway, and RowsRefused, after which other parts can be read.
         """
 
     def estimate(self, table: Any) -> int:
@@ -55,7 +55,11 @@ class Point(Protocol):
         """End the session."""
 
 
-class ConditionRefused(EnvironmentFault):
+class RowsRefused(EnvironmentFault):
+    """The database does not give rows of a table: its file is damaged or gone, or a condition fails at a row."""
+
+
+class ConditionRefused(RowsRefused):
     """The database refuses a condition on the rows of a table: another name, another type, or no SQL."""
 
 

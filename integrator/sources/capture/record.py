@@ -39,6 +39,7 @@ class Record:
     ended. gtids: the transactions that were captured up to `confirmed`, where a binary log has such names. files: how
     much higher files of the log are numbered here than at the server, for positions ascend where it is another one.
     inherited: the transactions that were captured from the servers before, which its log has before `inherited_until`.
+    unread: tables whose rows the database does not give, and why.
     product: the class of the location.
     """
 
@@ -68,6 +69,7 @@ class Record:
     inherited: str = ""
     inherited_until: int = 0
     product: str = ""
+    unread: dict[str, str] = field(default_factory=dict)
 
     def drop(self, table: str, columns: Iterable[str]) -> None:
         """Note columns that were dropped: rows that were sent have values of them."""

@@ -239,9 +239,9 @@ class CapturedSource:
         if log is None or spool is None:
             return log
         record, snapshot = records.read(spool), progress.read(spool)
-        of_record = (record.unpublished, record.asked) if record else ({}, {})
-        waiting = sorted({*of_record[1], *(name for _, name, _ in asked(spool.parent))})
-        found = replace(log, unpublished=of_record[0], refreshes=tuple(waiting))
+        unsent, refreshes = ({**record.unpublished, **record.unread}, record.asked) if record else ({}, {})
+        waiting = sorted({*refreshes, *(name for _, name, _ in asked(spool.parent))})
+        found = replace(log, unsent=unsent, refreshes=tuple(waiting))
         of_rows = {} if snapshot is None else asdict(snapshot)
         return replace(found, **{f"snapshot_{name}": value for name, value in of_rows.items()})
 

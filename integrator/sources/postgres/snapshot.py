@@ -14,7 +14,7 @@ import structlog
 
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault
-from integrator.sources.capture.points import ConditionRefused, NotYet
+from integrator.sources.capture.points import ConditionRefused, NotYet, RowsRefused
 from integrator.sources.capture.ranges import Part
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.rewrites import with_shapes
@@ -69,16 +69,24 @@ class Point:
 
     def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows, about a megabyte at once, and how many."""
-        rows = _Rows(take)
         if part.where:  # what it has and the table has not is its own fault, and not the table's
-            self._session.run("savepoint before_condition")
-            try:
+            with self._refused_as(ConditionRefused):
                 self._session.try_condition(table.only, part.where)
-            except EnvironmentFault as refused:
-                self._session.run("rollback to savepoint before_condition")
-                raise ConditionRefused(str(refused)) from None
-        self._session.copy(table.copy(part), rows)
+        rows = _Rows(take)
+        with self._refused_as(RowsRefused):
+            self._session.copy(table.copy(part), rows)
         rows.hand_over()
+
+    @contextlib.contextmanager
+    def _refused_as(self, kind: type[RowsRefused]) -> Iterator[None]:
+        """Raise an error of a kind for what the server refuses; the transaction continues."""
+        self._session.run("savepoint before_rows")
+        try:
+            yield
+        except EnvironmentFault as refused:
+            self._session.run("rollback to savepoint before_rows")
+            raise kind(str(refused)) from None
+        self._session.run("release savepoint before_rows")
 
     def estimate(self, table: Captured) -> int:
         """Return about how many rows a table has."""
