@@ -25,7 +25,7 @@ _NAMED: dict[str, Type] = {
     f"{_DATA}Time": schema.Time("ms"),
     f"{_TIME}Time": schema.Time("ms"),
     f"{_TIME}MicroTime": schema.Time("us"),
-    f"{_TIME}NanoTime": schema.Time("us", finer=True),
+    f"{_TIME}NanoTime": schema.String(),  # no type has its digits
     f"{_DATA}Timestamp": schema.Timestamp("ms"),
     f"{_TIME}Timestamp": schema.Timestamp("ms"),
     f"{_TIME}MicroTimestamp": schema.Timestamp("us"),

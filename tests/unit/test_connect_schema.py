@@ -28,6 +28,7 @@ TYPES = {
     "a date": ({"type": "int32", "name": f"{TIME}Date"}, "date"),
     "Connect's date": ({"type": "int32", "name": f"{DATA}Date"}, "date"),
     "a time": ({"type": "int64", "name": f"{TIME}MicroTime"}, "time(6)"),
+    "a time whose digits no type has": ({"type": "int64", "name": f"{TIME}NanoTime"}, "text"),
     "Connect's timestamp": ({"type": "int64", "name": f"{DATA}Timestamp"}, "timestamp(3)"),
     "microseconds": ({"type": "int64", "name": f"{TIME}MicroTimestamp"}, "timestamp(6)"),
     "nanoseconds of an instant": ({"type": "int64", "name": f"{TIME}NanoTimestamp", "zoned": True}, "timestamptz(9)"),
