@@ -62,11 +62,11 @@ def connect(plans: Sequence[Plan], test_topic: str | None) -> str:
 
 
 def _source(plan: Plan) -> Iterator[str]:
-    """Try a source that is not on this machine."""
+    """Try a source that is not on this machine. What keeps it from being read, its operator mends."""
     wrong = TRIES["refresh"](plan) if isinstance(plan.source, TableSource) else plan.source.reach(plan.directory)
-    found = [plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in wrong]
-    if found:
-        raise ConfigurationError(found)
+    if found := [plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in wrong]:
+        own = isinstance(plan.source, TableSource)
+        raise ConfigurationError(found) if own else EnvironmentFault("\n".join(map(str, found)))
     if isinstance(plan.source, Database):
         yield f"{plan.source.describe()}: {counted(len(plan.recipe.tables), 'table')} can be read"
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from integrator.channel.loopback import is_loopback
+from integrator.channel.addresses import is_loopback
 from integrator.cli import output
 from integrator.errors import ConfigurationError
 from integrator.names.numbers import are, counted

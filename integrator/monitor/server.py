@@ -18,7 +18,7 @@ from typing import Any
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from integrator.channel.loopback import is_loopback
+from integrator.channel.addresses import is_loopback
 from integrator.channel.model import DEFAULT_LISTEN
 from integrator.errors import ConfigurationError, Defect, EnvironmentFault
 from integrator.monitor.monitor import Monitor

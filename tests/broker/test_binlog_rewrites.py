@@ -11,9 +11,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.errors import EnvironmentFault
+from integrator.sources.binlog.source import BinlogSource
 from integrator.sources.capture import first_rows
 from integrator.sources.capture import record as records
-from tests.broker.test_binlog_alone import Spooled, database, server  # noqa: F401 - fixtures
+from integrator.tables.sql import mysql_catalogue
+from tests.broker.test_binlog_alone import Spooled, database, location_of, server  # noqa: F401 - fixtures
 from tests.parts.spooled import rebuilt
 
 T = "create table t (k int primary key, v varchar(20)); insert into t values (1, 'a'), (2, 'b')"
@@ -312,3 +314,21 @@ def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, databas
     spooled.catch_up()
     assert captured(spooled) == table_of(database)
     assert not records.read(spooled.directory).unread
+
+
+@pytest.mark.parametrize("change", ["alter table t rename column v to w", "alter table t modify v int"])
+def test_i11_a_change_between_two_queries_of_the_catalogue_defines_no_table_as_another(
+    change, server, database, monkeypatch, name
+):
+    database("create table t (k int primary key, v varchar(20))")
+    asked = mysql_catalogue.definitions
+
+    def changed(*given, **more):
+        database(change)
+        return asked(*given, **more)
+
+    monkeypatch.setattr(mysql_catalogue, "definitions", changed)
+    source = BinlogSource(location=location_of(server.address(name)), channel="test").defines()
+    assert not source.known.versions
+    monkeypatch.setattr(mysql_catalogue, "definitions", asked)
+    assert source.defines().known.versions

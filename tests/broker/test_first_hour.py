@@ -179,7 +179,7 @@ def test_check_finds_tables_and_slots_that_a_start_would_stop_at(database, serve
     path = tmp_path / "shop.yaml"
     path.write_text(path.read_text().replace("    class: postgres\n", "    class: postgres\n    publication: theirs\n"))
     check = ("check", "--channel", "shop.yaml", "--connect")
-    said = run(*check, code=2)
+    said = run(*check, code=5)
     assert "it may not publish public.u, of which nothing is sent" in said
     assert '  alter publication "theirs" add table "public"."u";\n' in said
     run("--channel", "shop.yaml", "--once")
@@ -192,7 +192,7 @@ def test_check_finds_tables_and_slots_that_a_start_would_stop_at(database, serve
     run(*check)
     state = next((tmp_path / "integrator-state" / "state").iterdir())
     moved = state.rename(tmp_path / "elsewhere")
-    assert "the channel's state knows nothing of it" in run(*check, code=2)
+    assert "the channel's state knows nothing of it" in run(*check, code=5)
     moved.rename(state)
     database.run("select pg_drop_replication_slot(slot_name) from pg_replication_slots")
-    assert "is not there any more" in run(*check, code=2)
+    assert "is not there any more" in run(*check, code=5)

@@ -22,6 +22,8 @@ from integrator.sources.postgres.replication import Replication
 from integrator.sources.postgres.server import MissingFault, Server
 from integrator.sources.postgres.slot import options_of
 from integrator.sources.postgres.source import Postgres
+from integrator.sources.postgres.source import Postgres as PostgresSource
+from integrator.tables.sql import postgres_catalogue
 from tests.broker.test_capture_alone import Spooled, database, server  # noqa: F401 - fixtures
 from tests.parts import postgres
 from tests.parts.spooled import rebuilt
@@ -391,3 +393,21 @@ def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, databas
     assert captured(spooled, "u") == table_of(database, "u")
     assert captured(spooled) == table_of(database)
     assert not records.read(spooled.directory).unread
+
+
+@pytest.mark.parametrize("change", ["drop table t", "alter table t rename v to w"])
+def test_i11_a_change_between_two_queries_of_the_catalogue_defines_no_table_as_another(
+    change, server, database, monkeypatch, name
+):
+    database(T)
+    asked = postgres_catalogue.definitions
+
+    def changed(*given):
+        database(change)
+        return asked(*given)
+
+    monkeypatch.setattr(postgres_catalogue, "definitions", changed)
+    location = PostgresLocation(**{"class": "postgres", "address": server.address(name)})
+    known = PostgresSource(location=location, channel="test").defines().known
+    assert [[column.name for column in one.columns] for one in known.tables()] == [["k", "v"]]
+    assert list(known.versions) == list(known.current.values())

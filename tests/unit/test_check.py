@@ -52,6 +52,12 @@ def test_a_port_that_somebody_has_is_found(check, taken):
     )
 
 
+def test_a_port_of_the_monitor_that_somebody_has_is_found(check, taken):
+    code, printed = check(("state: state", f"state: state\nmonitor: {{listen: {taken}}}"))
+    assert code == 2
+    assert f"$.monitor.listen: {taken} cannot be listened on: Address already in use" in printed
+
+
 def test_a_state_that_cannot_be_is_found(check, tmp_path):
     (tmp_path / "file").touch()
     code, printed = check(("state: state", f"state: {tmp_path}/file/state"))
@@ -186,7 +192,7 @@ def test_all_schemas_that_a_registry_refuses_are_told_at_once(check):
 def test_a_socket_that_nobody_answers_at_is_found_with_the_brokers(check):
     code, printed = check(source("class: socket", "connect: 127.0.0.1:1"), words=["--connect"])
     assert (code, printed.splitlines()[0]) == (
-        2,
+        5,
         "channel.yaml:5: $.locations.src.connect: 127.0.0.1:1 does not answer: Connection refused; start what sends the "
         "lines, or mend `connect`",
     )

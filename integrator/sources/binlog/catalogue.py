@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from integrator.channel.databases import BinlogLocation
-from integrator.decode.encodings.pgoutput import Relation
+from integrator.decode.encodings.pgoutput import Column, Relation
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.charsets import Charsets
 from integrator.sources.binlog.logged import HIDDEN as HASH
@@ -177,15 +177,24 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
             left_out[full] = reason
             continue
         own = columns[schema, name]
-        relation = Relation(
-            numbers.get(full, 0), schema, name, "f", tuple(column_of(name, in_catalogue(*more)) for name, *more in own)
-        )
+        relation = Relation(numbers.get(full, 0), schema, name, "f", _columns_of(own))
         kinds = {str(column[0]): str(column[1]) for column in own}
         tables.append(Captured(relation, kinds, [_read(*column[:3]) for column in own], int(rows or 0)))
     # https://dev.mysql.com/doc/refman/9.7/en/innodb-foreign-key-constraints.html: newer servers have these in the log
     is_logged = [value for _, value in session.rows(_NATIVE_KEYS)] == ["OFF"]
     notes = [] if is_logged else _cascades(session, tables)
     return Found(tuple(tables), left_out, (*notes, *([_FILTERED] if not_logged else [])), others)
+
+
+def _columns_of(columns: Sequence[Sequence[str]]) -> tuple[Column, ...]:
+    return tuple(column_of(name, in_catalogue(*more)) for name, *more in columns)
+
+
+def unaltered(session: Session, location: BinlogLocation, tables: Sequence[Captured]) -> list[Relation]:
+    """Return the relations of tables that are still as they were found: what was asked for since defines them."""
+    _, columns, _ = _listed(session, location, lower=Charsets(session).lower_names)
+    relations = [one.relation for one in tables]
+    return [one for one in relations if one.columns == _columns_of(columns[one.schema, one.table])]
 
 
 def _listed(

@@ -55,7 +55,7 @@ class BinlogSource(CapturedSource):
                 lacks = settings.why_none(session) if sees_none else ""
                 now, known = catalogue.definition(session, found.tables), self.known
                 if found.tables:
-                    known = known.with_versions(now, [one.relation for one in found.tables])
+                    known = known.with_versions(now, catalogue.unaltered(session, self.location, found.tables))
                 if topics and (undefined := known.undefined()):
                     gone = self._relations(topics[0], undefined)
                     known = catalogue.as_announced(known, gone, found.tables, now)

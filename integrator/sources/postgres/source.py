@@ -49,10 +49,12 @@ class Postgres(CapturedSource):
             return self
         try:
             with self._server.session() as session:
+                session.run("begin isolation level repeatable read, read only")
                 found = catalogue.found(session, self.location)
+                known = catalogue.defined(self.known, session, found.tables, self.location)
+                session.run("commit")
                 is_closed = bool(found.closed) and not found.tables
                 lacks = rights.lacking(session, self.names, found.closed, self.location) if is_closed else ""
-                known = catalogue.defined(self.known, session, found.tables, self.location)
                 if topics and (undefined := known.undefined()):
                     gone = self._relations(topics[0], undefined)
                     known = catalogue.as_announced(known, session, gone)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from integrator import durable
-from integrator.channel.loopback import is_loopback
+from integrator.channel.addresses import is_loopback, why_not_listened
 from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Report
 from integrator.channel.sources import SocketLocation
@@ -57,8 +57,8 @@ class Socket(FixedSchemas):
 
     def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
         """Yield why the address cannot be listened on."""
-        if self.location.listen and is_free:
-            yield from _taken(self.location.listen)
+        if self.location.listen and is_free and (reason := why_not_listened(self.location.listen)):
+            yield "listen", reason
 
     def reach(self, directory: str) -> Problems:  # noqa: ARG002 - of the contract
         """Yield why nobody answers at the address that we connect to."""
@@ -119,21 +119,6 @@ def _check_access(location: SocketLocation, report: Report) -> None:
     for key, file in (location.tls.model_dump() if location.tls else {}).items():
         if file is not None and (why := no_file(file)):
             report("tls", f"{key}: {why} {as_known(file)}")
-
-
-def _taken(address: str) -> Problems:
-    """Yield why an address cannot be listened on."""
-    host, _, port = address.rpartition(":")
-    try:
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, protocol, _, place in found:
-            with socket.socket(family, kind, protocol) as tried:
-                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                tried.bind(place)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        text = f"{address} cannot be listened on: {reason}; choose another port, or end the process that has this one"
-        yield "listen", text
 
 
 def _answered(address: str) -> Problems:
