@@ -80,6 +80,7 @@ class IntegratorError(Exception):
     """An error that a person can act on. `kind` says who."""
 
     kind: ClassVar[Kind]
+    problems: tuple[Problem, ...] = ()
     has_values: ClassVar[bool] = False
     """Whether the text may have values of rows: it is for the log and the state directory alone then."""
 

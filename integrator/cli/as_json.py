@@ -12,7 +12,7 @@ from integrator.channel.secret import Secrets, mask_properties
 from integrator.cli import show
 from integrator.durable import Damaged
 from integrator.encode.messages import value_schema
-from integrator.errors import ConfigurationError, IntegratorError
+from integrator.errors import IntegratorError
 from integrator.plan import Plan
 from integrator.run.seen.failure import Failure
 from integrator.run.seen.heartbeat import Beat
@@ -52,8 +52,7 @@ def error(failed: IntegratorError, secrets: Sequence[Secrets]) -> str:
         return text
 
     found: dict[str, Any] = {"error": str(failed), "kind": failed.kind.name, "who": failed.kind.who}
-    problems = failed.problems if isinstance(failed, ConfigurationError) else ()
-    found |= {"exit_code": failed.kind.exit_code, "problems": [dataclasses.asdict(one) for one in problems]}
+    found |= {"exit_code": failed.kind.exit_code, "problems": [dataclasses.asdict(one) for one in failed.problems]}
     return written(found, mask)
 
 

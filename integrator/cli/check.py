@@ -9,14 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from integrator import registration
+from integrator.channel.addresses import why_not_listened
 from integrator.channel.created_topics import BROKER
 from integrator.cli import look
 from integrator.deliver.kafka import probe, topics
-from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
+from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, Problem
 from integrator.names.numbers import are, counted
 from integrator.plan import Plan
 from integrator.plan.compaction import CLEANUP, COMPACTED, TRUNCATES, has_truncates, partial_keys
 from integrator.refresh import tries
+from integrator.run.state.directory import State
 from integrator.sources.contract import Problems
 from integrator.sources.tables import Database, TableSource
 
@@ -45,6 +47,7 @@ def connect(plans: Sequence[Plan], test_topic: str | None) -> str:
     failed: list[IntegratorError] = [ConfigurationError(found)] if found else []
     steps: list[Callable[[], Iterable[str]]] = [
         *(partial(_source, plan) for plan in plans),
+        partial(_monitor, plans[0]),
         partial(_brokers, plans[0], test_topic),
         partial(registration.check, plans[0]),
     ]
@@ -57,8 +60,15 @@ def connect(plans: Sequence[Plan], test_topic: str | None) -> str:
     if failed:
         kinds = (ConfigurationError, EnvironmentFault)
         kind = next((one for one in kinds if any(isinstance(error, one) for error in failed)), EnvironmentFault)
-        raise failed[0] if len(failed) == 1 else kind("\n".join(map(str, failed)))
+        if len(failed) == 1:
+            raise failed[0]
+        raise _with(kind("\n".join(map(str, failed))), [one for error in failed for one in error.problems])
     return "\n".join(lines)
+
+
+def _with(error: IntegratorError, problems: Sequence[Problem]) -> IntegratorError:
+    error.problems = tuple(problems)
+    return error
 
 
 def _source(plan: Plan) -> Iterator[str]:
@@ -66,9 +76,16 @@ def _source(plan: Plan) -> Iterator[str]:
     wrong = TRIES["refresh"](plan) if isinstance(plan.source, TableSource) else plan.source.reach(plan.directory)
     if found := [plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in wrong]:
         own = isinstance(plan.source, TableSource)
-        raise ConfigurationError(found) if own else EnvironmentFault("\n".join(map(str, found)))
+        raise ConfigurationError(found) if own else _with(EnvironmentFault("\n".join(map(str, found))), found)
     if isinstance(plan.source, Database):
         yield f"{plan.source.describe()}: {counted(len(plan.recipe.tables), 'table')} can be read"
+
+
+def _monitor(plan: Plan) -> Iterator[str]:
+    """Remark that another process has the monitor's port: it may be one that this channel is to join."""
+    listen = plan.monitor.listen
+    if listen and State(plan.state).holder() is None and (reason := why_not_listened(listen)):
+        yield f"monitor.listen: {reason}"
 
 
 def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from integrator.channel.addresses import why_not_listened
 from integrator.errors import Problem
 from integrator.plan import Plan
 from integrator.run.state import mounts
@@ -15,15 +14,12 @@ from integrator.sources.tables import TableSource
 
 
 def problems(plan: Plan) -> list[Problem]:
-    """Return what is wrong with the source, the state directory and the monitor of a plan, at the keys that say it."""
-    is_free = State(plan.state).holder() is None
+    """Return what is wrong with the source and the state directory of a plan, at the keys that say where they are."""
     if isinstance(plan.source, TableSource):
         found = plan.source.look([(table.table.name, table.in_source) for table in plan.recipe.tables])
     else:
-        found = plan.source.look(plan.directory, is_free=is_free)
+        found = plan.source.look(plan.directory, is_free=State(plan.state).holder() is None)
     wrong = [plan.problem(("state",), text) for text in of_state(Path(plan.state))]
-    if plan.monitor.listen and is_free and (reason := why_not_listened(plan.monitor.listen)):
-        wrong.append(plan.problem(("monitor", "listen"), reason))
     return [*wrong, *(plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in found)]
 
 

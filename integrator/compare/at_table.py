@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from integrator.compare.as_messages import AsMessages, Taken
 from integrator.compare.at_topic import NotComparable
 from integrator.errors import EnvironmentFault
-from integrator.sources.capture.points import Captured, NotYet, Point, Points
+from integrator.sources.capture.points import Captured, NotYet, Point, Points, RowsRefused
 from integrator.sources.capture.ranges import Part, Reading, last_row
 
 _POSITION_S, _MOST_S, _TIMES_THE_POSITION = 5.0, 50.0, 20
@@ -122,7 +122,7 @@ class TableRows:
                         reading = Reading(table.relation.oid, [*point.key(table)], [0, 0], last)
                         try:
                             last = self._range(reached, table, reading, (wanted, until, take))
-                        except NotComparable as reason:
+                        except (NotComparable, RowsRefused) as reason:
                             why[wanted.name], last = str(reason), None
                             until = 0.0  # the session has not read what it was asked for
                     is_over = time.monotonic() >= until or last is not None

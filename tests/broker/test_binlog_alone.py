@@ -19,7 +19,7 @@ from integrator.sources.binlog import stream as streams
 from integrator.sources.binlog.packets import Packets
 from integrator.sources.binlog.server import Server
 from integrator.sources.binlog.source import BinlogSource
-from integrator.sources.capture import progress
+from integrator.sources.capture import first_rows, progress
 from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES, standing_in
@@ -793,16 +793,22 @@ def test_a_vector_has_a_character_set_in_the_log(server, database, spooled):
     ]
 
 
-def test_values_that_the_server_does_not_give_whole_end_the_capture(server, database, spooled):
+def test_values_that_the_server_does_not_give_whole_are_not_sent(server, database, spooled, monkeypatch):
     """Over max_allowed_packet a function's result is null, with a warning."""
-    database("create table t (k int primary key, b longblob); insert into t values (1, repeat('x', 3000000))")
-    with (
-        set_global(server, "max_allowed_packet", 4194304, 67108864),
-        pytest.raises(EnvironmentFault, match=r"table \S+\.t: the server does not give its rows .*max_allowed_packet"),
-    ):
+    monkeypatch.setattr(first_rows, "_AGAIN_S", 0.0)
+    database(
+        "create table t (k int primary key, b longblob); insert into t values (0, null), (1, repeat('x', 3000000))"
+    )
+    database("create table u (k int primary key); insert into u values (1)")
+    with set_global(server, "max_allowed_packet", 4194304, 67108864):
         spooled.catch_up()
+        assert [new for _, _, new in spooled.changes()] == [{"k": "1"}], "other tables are read"
+    [unread] = records.read(spooled.directory).unread.values()
+    assert "the server does not give its rows as they are" in unread.why
+    assert "max_allowed_packet" in unread.why
     spooled.catch_up()
-    *_, (_, _, new) = spooled.changes()  # after a truncate, for the table was begun to be read
+    *_, (_, _, null), (_, _, new) = spooled.changes()  # after a truncate, for the table was begun to be read
+    assert null["b"] is None
     assert new["b"] == "\\x" + "78" * 3_000_000
 
 

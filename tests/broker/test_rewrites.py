@@ -386,7 +386,7 @@ def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, databas
     assert captured(spooled, "u") == table_of(database, "u"), "it stops no other"
     unread = records.read(spooled.directory).unread
     assert list(unread) == ["public.t"]
-    assert "could not open file" in unread["public.t"]
+    assert "could not open file" in unread["public.t"].why
     file.with_name("away").rename(file)
     database("insert into u values (2, 'y'); insert into t values (3, 'c')")
     spooled.catch_up()

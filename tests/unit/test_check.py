@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from integrator import plan
+from integrator.cli import check as connecting
 from integrator.cli import look, main
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import EnvironmentFault
@@ -52,10 +54,11 @@ def test_a_port_that_somebody_has_is_found(check, taken):
     )
 
 
-def test_a_port_of_the_monitor_that_somebody_has_is_found(check, taken):
-    code, printed = check(("state: state", f"state: state\nmonitor: {{listen: {taken}}}"))
-    assert code == 2
-    assert f"$.monitor.listen: {taken} cannot be listened on: Address already in use" in printed
+def test_a_port_of_the_monitor_that_somebody_has_is_remarked(tmp_path, taken):
+    write(tmp_path)
+    apply(tmp_path, ("state: state", f"state: state\nmonitor: {{listen: {taken}}}"))
+    [remark] = connecting._monitor(plan.build(str(tmp_path / "channel.yaml"), "UTC"))
+    assert remark.startswith(f"monitor.listen: {taken} cannot be listened on: Address already in use")
 
 
 def test_a_state_that_cannot_be_is_found(check, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import re
 import time
@@ -79,6 +80,8 @@ def _moment(value: str) -> str:
 
 
 BYTES_AS_TEXT = "\\x"
+TOO_LARGE = b"\\x!integrator: too large"
+"""What a query gives in the place of bytes whose text is above max_allowed_packet: a function's result is null then."""
 _ORDERED: dict[str, Callable[[str], str]] = {
     **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", "decimal"), _number),
     **dict.fromkeys(("char", "varchar"), _text),
@@ -188,6 +191,10 @@ def found(session: Session, location: BinlogLocation, numbers: Mapping[str, int]
 
 def _columns_of(columns: Sequence[Sequence[str]]) -> tuple[Column, ...]:
     return tuple(column_of(name, in_catalogue(*more)) for name, *more in columns)
+
+
+def _sql(session: Session, names: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(mysql_catalogue.definitions(session, names, qualified=True, spatial_type="longblob"))
 
 
 def unaltered(session: Session, location: BinlogLocation, tables: Sequence[Captured]) -> list[Relation]:
@@ -307,7 +314,10 @@ def _cascades(session: Session, tables: Sequence[Captured]) -> list[str]:
     """Return of which rows of tables InnoDB makes changes by itself."""
     found = []
     for one in tables:
-        [(_, text)] = session.rows(f"show create table {quoted(one.relation.schema)}.{quoted(one.relation.table)}")
+        try:
+            [(_, text)] = session.rows(f"show create table {one.quoted}")
+        except EnvironmentFault:  # the server cannot open it, and says so when its rows are read
+            continue
         for key, rules in _CASCADE.findall(str(text)):
             if _CHANGES.search(rules):
                 found.append(
@@ -321,7 +331,7 @@ def _read(name: str, kind: str, whole: str) -> str:
     """Return what a query reads of a column."""
     column = quoted(name)
     if kind in _HEXADECIMAL:
-        return f"concat(0x5c78, lower(hex({column})))"
+        return f"coalesce(concat(0x5c78, lower(hex({column}))), if({column} is null, null, 0x{TOO_LARGE.hex()}))"
     if kind in ("float", "double"):
         return f"cast({column} as double)"
     if kind == "bit":
@@ -335,7 +345,13 @@ def _read(name: str, kind: str, whole: str) -> str:
 def definition(session: Session, tables: Sequence[Captured]) -> Definition:
     """Return how a server's catalogue defines tables now. Raises SourceAway, EnvironmentFault."""
     names = [(one.relation.schema, one.relation.table) for one in tables]
-    sql = "\n".join(mysql_catalogue.definitions(session, names, qualified=True, spatial_type="longblob"))
+    try:
+        sql = _sql(session, names)
+    except EnvironmentFault:  # of a table that the server cannot open, which keeps no other from being defined
+        sql = ""
+        for one in names:
+            with contextlib.suppress(EnvironmentFault):
+                sql += _sql(session, [one])
     columns = {one.name: [column.name for column in one.relation.columns] for one in tables}
     return Definition(sql, "mysql", columns)
 

@@ -16,7 +16,7 @@ import numpy as np
 from integrator.channel.databases import BinlogLocation
 from integrator.engine.binlog import copied_rows
 from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
-from integrator.sources.binlog.catalogue import Captured, found
+from integrator.sources.binlog.catalogue import TOO_LARGE, Captured, found
 from integrator.sources.binlog.events import position_in_no_log, position_of, position_text
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Server, Session
@@ -26,9 +26,6 @@ from integrator.sources.capture.ranges import Part
 from integrator.sources.capture.record import Record
 
 _FRAME_BYTES = 1024 * 1024
-_OF_CONDITIONS = frozenset((1292, 1365, 1411, 1441))
-"""Warnings of a condition that is unknown for a row: a text that is no number or date, a division by zero
-(https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html)."""
 _BEGIN = "start transaction with consistent snapshot"
 _FREED = "rollback to savepoint before_table"
 """Else the table could not be altered until the end."""
@@ -79,25 +76,21 @@ class Point:
 
     def _take_rows(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         with self._session.server.asked():
-            packets = _Rows(self._session.query(table.query(part)), len(table.select))
-            each = iter(packets)
+            each = iter(_Rows(self._session.query(table.query(part)), len(table.select)))
+        is_cut = False
         while True:
             with self._session.server.asked():  # and not what `take` does: a full disk is not the server's
                 rows = next(each, None)
             if rows is None:
                 break
-            take(_copied(table, rows), len(rows))
-        if packets.warnings:
-            self._check_whole(table, _OF_CONDITIONS if part.where else frozenset())
-
-    def _check_whole(self, table: Captured, passed: frozenset[int]) -> None:
-        """Raise EnvironmentFault where the server has cut a value, or left it out, for it is too large."""
-        for level, code, text in self._session.rows("show warnings"):
-            if level != "Note" and code not in passed:
-                raise EnvironmentFault(
-                    f"table {table.name}: the server does not give its rows as they are ({text}): set global "
-                    "max_allowed_packet to more than twice the largest value, at most 1073741824"
-                )
+            is_cut = is_cut or any(TOO_LARGE in one for one in rows)
+            if not is_cut:
+                take(_copied(table, rows), len(rows))
+        if is_cut:
+            raise EnvironmentFault(
+                f"table {table.name}: the server does not give its rows as they are, for a value is too large: set "
+                "global max_allowed_packet to more than twice the largest value, at most 1073741824"
+            )
 
     def close(self) -> None:
         """End the session."""
@@ -105,11 +98,10 @@ class Point:
 
 
 class _Rows:
-    """The packets of a result's rows, about a megabyte each time. warnings: how many the server has, at the end."""
+    """The packets of a result's rows, about a megabyte each time."""
 
     def __init__(self, packets: Packets, columns: int) -> None:
         self._packets, self._before = packets, columns + 2  # how many columns there are, each of them, and their end
-        self.warnings = 0
 
     def __iter__(self) -> Any:
         rows: list[bytes] = []
@@ -123,7 +115,6 @@ class _Rows:
                     if self._before:
                         self._before -= 1
                         continue
-                    self.warnings = int.from_bytes(packet[1:3], "little")
                     if rows:
                         yield rows
                     return

@@ -128,17 +128,11 @@ class Definitions:
         return self if made in self.texts[-1:] else replace(self, texts=(*self.texts, made))
 
     def with_versions(self, definition: Definition, relations: Iterable[Relation]) -> Definitions:
-        """Return these, and a text that defines the tables of relations; a table that is new is read by it.
-
-        A relation that the text does not define was dropped or altered between the queries of the catalogue.
-        """
+        """Return these, and a text that defines the tables of relations; a table that is new is read by it."""
         made = self.with_text(definition)
         number = len(made.texts) - 1
         versions, current = dict(made.versions), dict(made.current)
-        columns = {one.full_name: {column.name for column in one.columns} for one in tables_of(definition)}
         for one in relations:
-            if not columns.get(one.full_name, set()).issuperset(column.name for column in one.columns):
-                continue
             if number not in versions.get(one.digest, ()):
                 versions[one.digest] = (*versions.get(one.digest, ()), number)
             current.setdefault(one.full_name, one.digest)

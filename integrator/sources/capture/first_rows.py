@@ -16,11 +16,11 @@ from integrator.sources.capture.pace import Pace
 from integrator.sources.capture.points import Captured, NotYet, Point, Points, RowsRefused
 from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.ranges import Part, Reading, last_row
-from integrator.sources.capture.record import Record
+from integrator.sources.capture.record import Record, Unread
 
 _MICROS_TO_2000 = 946_684_800_000_000
-_AGAIN_S = 30.0
-"""After so long, rows that the database did not give are asked for again."""
+_AGAIN_S, _MOST_AGAIN_S = 30.0, 3600.0
+"""After so long, rows that the database did not give are asked for again: each time twice as long, up to an hour."""
 
 
 class Spooling(Protocol):
@@ -82,8 +82,7 @@ class FirstRows:
         self._point: Point | None = None
         self._due: list[Captured] = []
         self._done = list[tuple[Captured, bool]]()  # written, and not durable; whether all rows were
-        self._refused = dict[str, float]()  # tables whose rows the database did not give, and when
-        self._unread = set[str]()  # of those that are done, those whose rows are to be read again
+        self._unread = set[str]()  # of these, those whose refresh is given up
         self._postponed = set[int]()
         self._pace, self._read_at = Pace(location.snapshot_rows_per_second), -1
         self._left = set[str]()
@@ -149,7 +148,7 @@ class FirstRows:
         waiting = self._take_asked(tables)
         for name in self.record.unread.keys() - {one.name for one in tables}:
             del self.record.unread[name]  # it is gone
-        resting = {name for name, at in self._refused.items() if time.monotonic() < at + _AGAIN_S}
+        resting = {name for name, one in self.record.unread.items() if one.rests}
         new = [one for one in due(tables, self.record) if one.name not in resting]
         if self._point is not None:  # what is not due there is read at a later position
             self._left = {one.name for one in new if one.name in self._left or not self.is_due(one.relation.oid)}
@@ -158,7 +157,8 @@ class FirstRows:
             self._left = set()
             return True
         if not self._are_wanted:
-            unread = [one for one in new if one.name not in {*self.record.asked, *self.record.reading}]
+            begun = {*self.record.asked, *self.record.reading, *self.record.again}
+            unread = [one for one in new if one.name not in begun]
             self._note_shapes(unread)
             self.note_read(unread)
             new = [one for one in new if one not in unread]
@@ -190,7 +190,8 @@ class FirstRows:
         if again:
             self._log.info("the rows of tables are read again, after a truncate", tables=again)
         self._point, self._left = point, waiting
-        self._due = list(point.tables({one.name for one in new}))
+        there = point.tables({one.name for one in new})
+        self._due = sorted(there, key=lambda one: one.name in record.unread)  # which may take long to be refused
         return True
 
     def note_read(self, tables: Sequence[Captured]) -> None:
@@ -319,14 +320,19 @@ class FirstRows:
             self._intake.begin_rows(table.relation, point.lsn - 1, micros, number)
             progress = Progress(self._spool, self._log, table.name, point.estimate(table), left, reading.rows)
             one = _Begun(table, reading, progress, is_anew)
-            is_whole = self._copy_table(point, one, into)
+            is_refused = False
+            try:
+                is_whole = self._copy_table(point, one, into)
+            except RowsRefused as refused:
+                is_refused, is_whole = True, self._refuse(one, str(refused))
+            is_cut = not (is_whole or is_refused)
             self._intake.end_rows(point.lsn, micros)
             self._done.append((table, is_whole))
-            is_last = not is_whole or (left > 0 and self._by_range and self._is_over(into))
-            if into.is_due or is_last or not left:
+            is_last = is_cut or (left > 0 and self._by_range and self._is_over(into))
+            if into.is_due or is_last or is_refused or not left:
                 self._seal_rows(one, into)
             if is_last:
-                self._left |= {one.name for one in self._due[len(self._due) - left - (not is_whole) :]}
+                self._left |= {one.name for one in self._due[len(self._due) - left - is_cut :]}
                 break
         self._read_at = self._intake.lsn
         self._pace.end()
@@ -353,11 +359,8 @@ class FirstRows:
             point.copy(table, Part(reading.key, reading.last, reading.where), take)
         except _OverError:
             return False
-        except RowsRefused as refused:
-            self._refuse(one, str(refused))
-        else:
-            self._begin_table(one)  # where it has no rows
-            one.progress.end()
+        self._begin_table(one)  # where it has no rows
+        one.progress.end()
         return True
 
     def _is_over(self, into: Spooling) -> bool:
@@ -388,20 +391,24 @@ class FirstRows:
         if refresh is not None and one.reading.last is None:
             self._intake.take_gone(one.table.relation, refresh.key, refresh.gone)
 
-    def _refuse(self, one: _Begun, reason: str) -> None:
-        """Give up a refresh that the database refuses; leave other rows for later. Other tables continue.
+    def _refuse(self, one: _Begun, reason: str) -> bool:
+        """Give up a refresh that the database refuses; leave other rows for later. Return whether none are left.
 
-        Where a truncate was written before some rows, all of them are read again.
+        Where a truncate or deletes may be before the rows, all of them are read again.
         """
         name, record = one.table.name, self.record
+        one.progress.leave()
         if refresh := record.asked.get(name):
             self._log.error("a refresh is given up", table=name, where=refresh.shown, reason=reason)
-        else:
-            self._log.error("the rows of a table cannot be read: they are tried again", table=name, reason=reason)
-            self._refused[name], record.unread[name] = time.monotonic(), reason
-        if refresh is None or (refresh.truncate and one.has_begun):
-            record.again = sorted({*record.again, name})
             self._unread.add(name)
+            if refresh.truncate or refresh.gone:
+                record.again = sorted({*record.again, name})
+            return True
+        before = record.unread.get(name)
+        pause_s = min(2 * before.pause_s, _MOST_AGAIN_S) if before else _AGAIN_S
+        record.unread[name] = Unread(reason, time.time() + pause_s, pause_s)
+        self._log.error("the rows of a table cannot be read", table=name, reason=reason, tried_again_in_s=pause_s)
+        return False
 
     def close(self) -> None:
         """Leave the position: what is due there is not read any more."""

@@ -51,9 +51,13 @@ class Progress:
             self._reported = now
             self._log.info("snapshot", table=self._table, rows=self.rows, about=self._about, seconds_left=round(left))
 
+    def leave(self) -> None:
+        """Note that the table is not being read."""
+        self._path.unlink(missing_ok=True)
+
     def end(self) -> None:
         """Log that the table is read."""
-        self._path.unlink(missing_ok=True)
+        self.leave()
         seconds = round(time.monotonic() - self._began, 1)
         self._log.info(
             "snapshot of a table", table=self._table, rows=self.rows, seconds=seconds, tables_left=self._tables_left

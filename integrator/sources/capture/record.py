@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,20 @@ ANEW = (
     "to begin anew, with the rows that tables have now: integrator forget --channel FILE, and remove the channel's "
     "state directory; topics keep rows that are gone by then"
 )
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Rows of a table that the database does not give: why; and when, by the clock, they are asked for again."""
+
+    why: str
+    again_at: float
+    pause_s: float
+
+    @property
+    def rests(self) -> bool:
+        """Whether they are not asked for now."""
+        return 0 < self.again_at - time.time() <= self.pause_s  # unless the clock was set
 
 
 @dataclass
@@ -39,7 +54,7 @@ class Record:
     ended. gtids: the transactions that were captured up to `confirmed`, where a binary log has such names. files: how
     much higher files of the log are numbered here than at the server, for positions ascend where it is another one.
     inherited: the transactions that were captured from the servers before, which its log has before `inherited_until`.
-    unread: tables whose rows the database does not give, and why.
+    unread: tables whose rows the database does not give.
     product: the class of the location.
     """
 
@@ -69,7 +84,7 @@ class Record:
     inherited: str = ""
     inherited_until: int = 0
     product: str = ""
-    unread: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, Unread] = field(default_factory=dict)
 
     def drop(self, table: str, columns: Iterable[str]) -> None:
         """Note columns that were dropped: rows that were sent have values of them."""
@@ -87,7 +102,7 @@ def read(spool: Path) -> Record | None:
         return None
     try:
         found = json.loads(path.read_bytes())
-        for name, kind in (("reading", Reading), ("asked", Asked)):
+        for name, kind in (("reading", Reading), ("asked", Asked), ("unread", Unread)):
             found[name] = {table: kind(**one) for table, one in found[name].items()}
         return Record(**found)
     except (ValueError, LookupError, TypeError) as error:

@@ -239,7 +239,10 @@ class CapturedSource:
         if log is None or spool is None:
             return log
         record, snapshot = records.read(spool), progress.read(spool)
-        unsent, refreshes = ({**record.unpublished, **record.unread}, record.asked) if record else ({}, {})
+        unsent, refreshes = dict[str, str](), dict[str, Asked]()
+        if record is not None:
+            unsent = record.unpublished | {name: one.why for name, one in record.unread.items()}
+            refreshes = record.asked
         waiting = sorted({*refreshes, *(name for _, name, _ in asked(spool.parent))})
         found = replace(log, unsent=unsent, refreshes=tuple(waiting))
         of_rows = {} if snapshot is None else asdict(snapshot)

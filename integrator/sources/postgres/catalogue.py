@@ -121,6 +121,11 @@ class Captured:
         return f"({', '.join(map(quoted, key))}) in ({values})"
 
 
+_TRIES = 5
+_DROPPED = " ???"
+"""How format_type writes a type that was dropped since the transaction began: types are those of now."""
+
+
 @dataclass(frozen=True)
 class Found:
     """The tables of a database that a location is for.
@@ -225,17 +230,24 @@ def _why_not_captured(members: Sequence[Member], *, is_whole: bool) -> str:
     return ""
 
 
-def defined(
-    known: Definitions, session: Session, tables: Sequence[Captured], location: PostgresLocation
-) -> Definitions:
-    """Return definitions with what a database's catalogue has now. Raises SourceAway, EnvironmentFault."""
-    if not tables:
-        return known
-    names = [(one.relation.schema, one.relation.table) for one in tables]
-    sql = "\n".join(postgres_catalogue.definitions(session, names))
-    columns = {one.relation.full_name: [column.name for column in one.relation.columns] for one in tables}
+def defined(known: Definitions, session: Session, location: PostgresLocation) -> tuple[Found, Definitions]:
+    """Return what is captured, and definitions with what a database's catalogue has now, both as of one time.
+
+    Raises SourceAway, EnvironmentFault.
+    """
+    for _ in range(_TRIES):
+        session.run("begin isolation level repeatable read, read only")
+        there = found(session, location)
+        names = [(one.relation.schema, one.relation.table) for one in there.tables]
+        sql = "\n".join(postgres_catalogue.definitions(session, names)) if names else ""
+        session.run("commit")
+        if _DROPPED not in sql:
+            break
+    if not names:
+        return there, known
+    columns = {one.relation.full_name: [column.name for column in one.relation.columns] for one in there.tables}
     definition = Definition(sql, "postgres", columns, location.partitions)
-    return known.with_versions(definition, [one.relation for one in tables])
+    return there, known.with_versions(definition, [one.relation for one in there.tables])
 
 
 def as_announced(known: Definitions, session: Session, relations: Sequence[Relation]) -> Definitions:

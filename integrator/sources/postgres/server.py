@@ -41,9 +41,9 @@ _VARIABLES = ("PGTZ", "PGDATESTYLE", "PGOPTIONS")
 _NO_ENCODING = "SQL_ASCII"
 """Of a database whose text is any bytes, which no client encoding but the same one can be sent in
 (https://www.postgresql.org/docs/current/multibyte.html)."""
-_OF_FILES = "58"
-"""Errors of a file of one table, or of a library that its types need, which psycopg2 has as those of a connection
-(class 58 of https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
+_OF_TABLES = ("54", "58")
+"""Classes of errors that psycopg2 has as those of a connection, and that are of one table: a row that is too large, its
+file, a library that its types need (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
 _CONNECT_S = 10
 _DEAD = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 """By which the system finds that the other end of a connection is gone: within a minute, instead of two hours."""
@@ -113,7 +113,7 @@ class Server:
         except psycopg2.errors.UndefinedObject as error:
             raise MissingFault(f"{self.shown}: {_text(error)}") from None
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
-            kind = EnvironmentFault if (error.pgcode or "").startswith(_OF_FILES) else SourceAway
+            kind = EnvironmentFault if (error.pgcode or "").startswith(_OF_TABLES) else SourceAway
             raise kind(f"{self.shown}: {_text(error)}") from None
         except psycopg2.Error as error:
             if type(error) is psycopg2.DatabaseError:  # none of the server's, which have kinds: the connection is cut

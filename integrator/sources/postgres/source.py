@@ -49,10 +49,7 @@ class Postgres(CapturedSource):
             return self
         try:
             with self._server.session() as session:
-                session.run("begin isolation level repeatable read, read only")
-                found = catalogue.found(session, self.location)
-                known = catalogue.defined(self.known, session, found.tables, self.location)
-                session.run("commit")
+                found, known = catalogue.defined(self.known, session, self.location)
                 is_closed = bool(found.closed) and not found.tables
                 lacks = rights.lacking(session, self.names, found.closed, self.location) if is_closed else ""
                 if topics and (undefined := known.undefined()):

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from integrator.channel.databases import PostgresLocation
-from integrator.decode.encodings.pgoutput import Relation, message_at, relation_of
+from integrator.decode.encodings.pgoutput import message_at, relation_of
 from integrator.engine.pgoutput import BEGIN, HEADER_BYTES, RELATION
 from integrator.errors import EnvironmentFault
-from integrator.sources.capture.definitions import is_wanted
 from integrator.sources.capture.first_rows import FirstRows
-from integrator.sources.capture.frames import ROWS, standing_in
+from integrator.sources.capture.frames import standing_in
 from integrator.sources.capture.intake import OWN_PREFIX
 from integrator.sources.capture.record import ANEW, Record
 from integrator.sources.capture.rows_only import RowsOnly
 from integrator.sources.capture.stream import SEAL_S, SpoolingStream, SpoolTarget
 from integrator.sources.capture.thread import Capture
+from integrator.sources.postgres.announced import Announced
 from integrator.sources.postgres.answers import Answers
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.identity import identity, timeline
@@ -44,7 +44,6 @@ from integrator.sources.spool import Spool
 from integrator.tables.sql.postgres_catalogue import literal
 
 _TABLES_S, _CONFIRM_S, _WAIT_S, _SETTLE_S = 10.0, 5.0, 0.05, 10.0
-_LOOKED_AT = frozenset((BEGIN, RELATION))
 _NO_POSITION = (1 << 63) - 1
 
 
@@ -78,10 +77,7 @@ class Stream(SpoolingStream):
         self._session: Session | None = None
         self._confirmed = self._start = 0
         self._is_taking = False
-        self._announced: Relation | None = None
-        """The table that the message before announced, if it announced one."""
-        self._gone: tuple[Relation, Relation] | None = None
-        """A table, and what may have been its partition: it was, if the next message is a change of the table."""
+        self._announced: Announced | None = None
         self._replication: Replication | None = None
         self._answers: Answers | None = None
         self._published: PublishedTables | None = None
@@ -166,6 +162,8 @@ class Stream(SpoolingStream):
             self._log,
             self._location,
         )
+        look, leave = self._look_for_tables, self._leave
+        self._announced = Announced(published, rows, self._intake, look, leave, self._log)
         if slot is None:
             self._confirmed = rows.begin_with(tables)
             self.copy()
@@ -218,86 +216,35 @@ class Stream(SpoolingStream):
 
     def _read_some(self, replication: Replication) -> bool:
         """Take messages that have come; return whether none have."""
-        frames, at = replication.read(), 0
+        frames, at, announced = replication.read(), 0, self._announced
+        if announced is None:
+            raise RuntimeError("no tables")
         self._is_taking = bool(len(frames))
         while at < len(frames):
             position = self._first_rows.position
-            if self._gone is not None and at < len(frames):
-                self._look_at_gone(message_at(frames, at))
+            if announced.waits:
+                announced.settle(message_at(frames, at))
             begin = at
             at = self._intake.take_changes(frames, at, _NO_POSITION if position is None else position)
-            self._announced = self._announced if at == begin else None
+            if at > begin:
+                announced.passed()
             if at < len(frames):
                 message = message_at(frames, at)
-                if message[0] in _LOOKED_AT:
-                    self._look_at(message)
+                if message[0] == RELATION:
+                    announced.take(relation_of(message))
                 else:
-                    self._announced = None
+                    announced.passed()
+                    if message[0] == BEGIN:
+                        self._copy_before(int.from_bytes(message[1:9], "big"))
                 self._intake.take(message)
                 at += HEADER_BYTES + len(message)
         self._is_taking = False
         return not len(frames)
 
-    def _look_at(self, message: bytes) -> None:
-        """Read tables that are due before a transaction that their rows do not have; look for those that are new."""
-        if message[0] == RELATION:
-            relation = relation_of(message)
-            self._look_at_table(relation)
-            self._announced = relation
-            return
-        self._announced = None
-        if (position := self._first_rows.position) is not None and int.from_bytes(message[1:9], "big") >= position:
+    def _copy_before(self, lsn: int) -> None:
+        """Read tables that are due before a transaction, by its commit, that their rows do not have."""
+        if (position := self._first_rows.position) is not None and lsn >= position:
             self.copy()
-
-    def _look_at_table(self, relation: Relation) -> None:
-        """Look for a table that is new; leave one that has a name that is not meant; log one that is not captured.
-
-        Changes of a table that had another name are of that one: where it is called as before again, it lacks them.
-        """
-        if self._is_read(relation):
-            if not is_wanted(relation.full_name, self._location):
-                self._leave({relation.full_name: relation.oid})
-            elif not self._intake.is_repeated:
-                read = self._first_rows.record.read
-                names = [name for name, oid in read.items() if oid == relation.oid]
-                if relation.full_name not in names:
-                    why = f"it was called {relation.full_name} while rows changed"
-                    self._first_rows.note_rewritten(dict.fromkeys(names, why))
-                    self._look_for_tables()
-                elif self._tables.renamed(relation, self._first_rows.record):
-                    self._look_for_tables()
-                    if came := self._tables.renamed(relation, self._first_rows.record):
-                        why = f"it had columns of other names while rows changed: {', '.join(came)}"
-                        self._first_rows.note_rewritten(dict.fromkeys(names, why))
-                        self._look_for_tables()
-        elif not self._tables.has_partition(relation.oid):
-            self._look_for_tables()
-            whole = self._announced  # the server announces a partition right after its table
-            if whole is not None and self._is_read(whole) and self._tables.is_divided(whole.oid):
-                self._gone = whole, relation
-                return
-            self._log_missing(relation)
-
-    def _look_at_gone(self, message: bytes) -> None:
-        """Have a table be read again that has a change of a partition that it has no more. message: the one after."""
-        if self._gone is None:
-            return
-        (whole, part), self._gone = self._gone, None
-        if message[0] not in ROWS or int.from_bytes(message[1:5], "big") != whole.oid:
-            self._log_missing(part)
-        elif not self._tables.has_partition(part.oid) and not self._intake.is_repeated:
-            why = f"it had a partition while rows changed that it has no more: {part.full_name}"
-            self._first_rows.note_rewritten({whole.full_name: why})
-            self._look_for_tables()
-
-    def _log_missing(self, relation: Relation) -> None:
-        """Log a table that is published, and not captured."""
-        is_due = self._is_read(relation) or self._first_rows.is_due(relation.oid)
-        if not is_due and not self._tables.has_partition(relation.oid):
-            self._log.warning("published, and not captured", table=relation.full_name)
-
-    def _is_read(self, relation: Relation) -> bool:
-        return relation.oid.to_bytes(4, "big") in self._intake.read
 
     def _look_for_tables(self) -> None:
         record = self._first_rows.record

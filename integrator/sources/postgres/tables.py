@@ -73,9 +73,7 @@ class PublishedTables:
         They are excluded, or unlogged: then changes are in no log.
         """
         return {
-            name: oid
-            for name, oid in record.read.items()
-            if name in self._found.unlogged or not is_wanted(name, self._location)
+            name: oid for name, oid in record.read.items() if name in self._found.unlogged or not self.are_for(name)
         }
 
     def renamed(self, relation: Relation, record: Record) -> list[str]:
@@ -91,6 +89,10 @@ class PublishedTables:
         noted = record.shapes.get(name)
         known = {*record.dropped.get(name, ()), *columns_of(now), *(columns_of(noted) if noted else ())}
         return sorted(own - known)
+
+    def are_for(self, name: str) -> bool:
+        """Return whether the location is for a table, SCHEMA.TABLE."""
+        return is_wanted(name, self._location)
 
     def is_divided(self, oid: int) -> bool:
         """Return whether a table that is captured has partitions, whose rows are announced as its own."""

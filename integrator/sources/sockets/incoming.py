@@ -7,7 +7,6 @@ heard, and silent ones hold neither places nor file descriptors.
 from __future__ import annotations
 
 import asyncio
-import errno
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -15,11 +14,11 @@ from typing import Any
 
 import structlog
 
+from integrator.channel.addresses import NOT_HERE
+
 READ_BYTES = 256 * 1024
 _BACKLOG = 100
 _NONE_LEFT_S = 1.0
-_NOT_HERE = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
-"""Of `localhost` in IPv6, where the machine has none."""
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
@@ -35,9 +34,9 @@ def listening(host: str, port: int) -> list[socket.socket]:
             opened[-1].setblocking(False)
         except OSError as error:
             refused = error
-            if error.errno not in _NOT_HERE:
+            if error.errno not in NOT_HERE:
                 break
-    if refused is not None and (not opened or refused.errno not in _NOT_HERE):
+    if refused is not None and (not opened or refused.errno not in NOT_HERE):
         for one in opened:
             one.close()
         raise refused
