@@ -82,7 +82,7 @@ class FirstRows:
         self._point: Point | None = None
         self._due: list[Captured] = []
         self._done = list[tuple[Captured, bool]]()  # written, and not durable; whether all rows were
-        self._unread = set[str]()  # of these, those whose refresh is given up
+        self._unread = set[str]()  # of these, those whose rows, or a refresh, the database did not give
         self._postponed = set[int]()
         self._pace, self._read_at = Pace(location.snapshot_rows_per_second), -1
         self._left = set[str]()
@@ -204,7 +204,6 @@ class FirstRows:
         record.read = read | {name: oid for oid, name in names.items()}
         record.again = [name for name in record.again if name not in names.values()]
         record.behind = {name: why for name, why in record.behind.items() if name not in names.values()}
-        record.unread = {name: why for name, why in record.unread.items() if name not in names.values()}
         record.shapes = {one.name: dict(one.shape) for one in tables if one.shape} | record.shapes
         record.write(self._spool)
         self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}
@@ -375,6 +374,7 @@ class FirstRows:
         for table in (table for table, is_whole in self._done if is_whole):
             self.record.reading.pop(table.name)
             self.record.asked.pop(table.name, None)
+            self.record.unread.pop(table.name, None)
         self.note_read([table for table, _ in self._done if table.name not in self._unread])
         self._unread.clear()
         self._done.clear()
@@ -404,6 +404,8 @@ class FirstRows:
             if refresh.truncate or refresh.gone:
                 record.again = sorted({*record.again, name})
             return True
+        if not (one.reading.key and (one.last or one.reading.last)):  # else changes follow the rows that were read
+            self._unread.add(name)
         before = record.unread.get(name)
         pause_s = min(2 * before.pause_s, _MOST_AGAIN_S) if before else _AGAIN_S
         record.unread[name] = Unread(reason, time.time() + pause_s, pause_s)
