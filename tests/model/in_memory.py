@@ -20,7 +20,7 @@ from integrator.run.state import directory as state_directory
 from integrator.sources.binlog import dump, failover
 from integrator.sources.binlog import stream as binlog_stream
 from integrator.sources.binlog import tables as binlog_tables
-from integrator.sources.capture import first_rows, intake, pace, progress
+from integrator.sources.capture import first_rows, intake, pace, progress, record
 from integrator.sources.capture import stream as capture_stream
 from integrator.sources.postgres import answers
 from integrator.sources.postgres import stream as postgres_stream
@@ -95,6 +95,7 @@ def installed() -> Iterator[None]:
             put(durable, **{name: _stepped(getattr(durable, name))})
         for module in (
             answers, binlog_stream, binlog_tables, capture_stream, first_rows, intake, pace, postgres_stream, progress,
+            record,
         ):  # fmt: skip
             put(module, time=clock)
         begun = lambda session, file, offset, _number: (  # noqa: E731
@@ -114,7 +115,6 @@ def installed() -> Iterator[None]:
             PublishedTables=postgres.Published,
             SlotPoints=lambda server, *_, waits: postgres.Points(server, waits=waits),
             identity=lambda *_: ("system", "db"),
-            is_wanted=lambda *_: True,
             problems=lambda *_, **__: (),
             Replication=lambda server, *_: postgres.Replication(server, lambda: clock.sleep(0.05)),
             slot_of=lambda session, _: session.server.slot,

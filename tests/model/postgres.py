@@ -262,6 +262,10 @@ class Published:
         """Return none."""
         return {}
 
+    def are_for(self, _name: str) -> bool:
+        """Return that all tables are meant."""
+        return True
+
     def renamed(self, _relation: object, _record: object) -> list[str]:
         """Return that no column has another name."""
         return []
