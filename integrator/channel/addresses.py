@@ -1,12 +1,13 @@
-"""Whether an address of a channel is reached from this machine alone, and whether it can be listened on."""
+"""Addresses of a channel: which are reached from this machine alone, and sockets that listen at them."""
 
 from __future__ import annotations
 
 import errno
 import ipaddress
+import os
 import socket
 
-NOT_HERE = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
+_NOT_HERE = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 """Errors of `localhost` in IPv6, where the machine has none."""
 
 
@@ -18,25 +19,33 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def why_not_listened(address: str) -> str | None:
-    """Return why host:port cannot be listened on, at any of its addresses that this machine has; None where it can."""
-    host, _, port = address.rpartition(":")
-    reason, is_free = "", False
-    try:
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
-        found, reason = [], error.strerror or str(error)
-    for family, kind, protocol, _, place in found:
+def listening(host: str, port: int, backlog: int | None = None) -> list[socket.socket]:
+    """Return sockets that listen at all addresses of a host that this machine has. Raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    places = dict.fromkeys((family, place[:2]) for family, _, _, _, place in found)
+    opened: list[socket.socket] = []
+    refused: OSError | None = None
+    for family, place in places:
         try:
-            with socket.socket(family, kind, protocol) as tried:
-                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                tried.bind(place)
-            is_free = True
+            opened.append(socket.create_server(place, family=family, backlog=backlog))
         except OSError as error:
-            if error.errno not in NOT_HERE:
-                is_free, reason = False, error.strerror or str(error)
+            refused = error
+            if error.errno not in _NOT_HERE:
                 break
-            reason = error.strerror or str(error)
-    if is_free:
-        return None
-    return f"{address} cannot be listened on: {reason}; choose another port, or end the process that has this one"
+    if refused is not None and (not opened or refused.errno not in _NOT_HERE):
+        for one in opened:
+            one.close()
+        raise refused
+    return opened
+
+
+def why_not_listened(address: str) -> str | None:
+    """Return why host:port cannot be listened on; None where it can. It is listened on for a moment."""
+    host, _, port = address.rpartition(":")
+    try:
+        for one in listening(host.strip("[]"), int(port)):
+            one.close()
+    except OSError as error:
+        reason = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror  # else a name is not resolved
+        return f"{address} cannot be listened on: {reason}; choose another port, or end the process that has this one"
+    return None

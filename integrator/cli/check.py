@@ -62,11 +62,11 @@ def connect(plans: Sequence[Plan], test_topic: str | None) -> str:
         kind = next((one for one in kinds if any(isinstance(error, one) for error in failed)), EnvironmentFault)
         if len(failed) == 1:
             raise failed[0]
-        raise _with(kind("\n".join(map(str, failed))), [one for error in failed for one in error.problems])
+        raise _with_problems(kind("\n".join(map(str, failed))), [one for error in failed for one in error.problems])
     return "\n".join(lines)
 
 
-def _with(error: IntegratorError, problems: Sequence[Problem]) -> IntegratorError:
+def _with_problems(error: IntegratorError, problems: Sequence[Problem]) -> IntegratorError:
     error.problems = tuple(problems)
     return error
 
@@ -76,7 +76,7 @@ def _source(plan: Plan) -> Iterator[str]:
     wrong = TRIES["refresh"](plan) if isinstance(plan.source, TableSource) else plan.source.reach(plan.directory)
     if found := [plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in wrong]:
         own = isinstance(plan.source, TableSource)
-        raise ConfigurationError(found) if own else _with(EnvironmentFault("\n".join(map(str, found))), found)
+        raise ConfigurationError(found) if own else _with_problems(EnvironmentFault("\n".join(map(str, found))), found)
     if isinstance(plan.source, Database):
         yield f"{plan.source.describe()}: {counted(len(plan.recipe.tables), 'table')} can be read"
 

@@ -143,8 +143,8 @@ class Comparison:
             lost = [part for (name, part), offset in first.items() if name == one.topic and offset > 0]
             if one.name in held:
                 why[one.name] = f"it is set aside: {held[one.name].reason}"
-            elif at_source in self.record.unread:
-                why[one.name] = f"its rows could not be read: {self.record.unread[at_source].why}"
+            elif at_source in self.record.refused:
+                why[one.name] = f"its rows could not be read: {self.record.refused[at_source].why}"
             elif at_source not in self.record.read or at_source in {*self.record.reading, *self.record.again}:
                 why[one.name] = "its rows were not read yet, or are being read: compare when its snapshot is done"
             elif one.topic not in counts:

@@ -803,7 +803,7 @@ def test_values_that_the_server_does_not_give_whole_are_not_sent(server, databas
     with set_global(server, "max_allowed_packet", 4194304, 67108864):
         spooled.catch_up()
         assert [new for _, _, new in spooled.changes()] == [{"k": "1"}], "other tables are read"
-    [unread] = records.read(spooled.directory).unread.values()
+    [unread] = records.read(spooled.directory).refused.values()
     assert "the server does not give its rows as they are" in unread.why
     assert "max_allowed_packet" in unread.why
     spooled.catch_up()

@@ -307,13 +307,13 @@ def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, databas
     database("insert into u values (2, 'y')")
     spooled.catch_up()
     assert captured(spooled, "u") == table_of(database, "u")
-    unread = records.read(spooled.directory).unread
+    unread = records.read(spooled.directory).refused
     assert list(unread) == [f"{database('select database()').strip()}.t"]
     assert "ablespace" in next(iter(unread.values())).why
     database("drop table t; rename table n to t; insert into t values (5, 'e')")
     spooled.catch_up()
     assert captured(spooled) == table_of(database)
-    assert not records.read(spooled.directory).unread
+    assert not records.read(spooled.directory).refused
 
 
 @pytest.mark.parametrize("change", ["alter table t rename column v to w", "alter table t modify v int"])

@@ -384,7 +384,7 @@ def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, databas
     file.rename(file.with_name("away"))
     spooled.catch_up()
     assert captured(spooled, "u") == table_of(database, "u"), "it stops no other"
-    unread = records.read(spooled.directory).unread
+    unread = records.read(spooled.directory).refused
     assert list(unread) == ["public.t"]
     assert "could not open file" in unread["public.t"].why
     file.with_name("away").rename(file)
@@ -392,7 +392,7 @@ def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, databas
     spooled.catch_up()
     assert captured(spooled, "u") == table_of(database, "u")
     assert captured(spooled) == table_of(database)
-    assert not records.read(spooled.directory).unread
+    assert not records.read(spooled.directory).refused
 
 
 @pytest.mark.parametrize("change", ["drop table t", "alter table t rename v to w"])

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from structlog.testing import capture_logs
 
+from integrator.channel import addresses
 from integrator.channel.sources import SocketTls
 from integrator.contracts.fragments import Checkpoint
 from integrator.decode.contract import reading_of
@@ -238,12 +239,12 @@ def test_a_host_is_listened_on_at_the_addresses_that_the_machine_has(monkeypatch
 
     monkeypatch.setattr(socket, "getaddrinfo", found)
     places = [(socket.AF_INET, "192.0.2.1"), (socket.AF_INET, "127.0.0.1")]  # the first is of nobody
-    [server] = incoming.listening("localhost", 0)
+    [server] = addresses.listening("localhost", 0)
     assert server.getsockname()[0] == "127.0.0.1"
     server.close()
     places = places[:1]
     with pytest.raises(OSError, match="assign"):
-        incoming.listening("localhost", 0)
+        addresses.listening("localhost", 0)
 
 
 def test_connections_are_accepted_again_when_no_file_descriptor_was_left(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from integrator.sources.capture.pace import Pace
 from integrator.sources.capture.points import Captured, NotYet, Point, Points, RowsRefused
 from integrator.sources.capture.progress import FILE, Progress
 from integrator.sources.capture.ranges import Part, Reading, last_row
-from integrator.sources.capture.record import Record, Unread
+from integrator.sources.capture.record import Record, Refused
 
 _MICROS_TO_2000 = 946_684_800_000_000
 _AGAIN_S, _MOST_AGAIN_S = 30.0, 3600.0
@@ -82,7 +82,7 @@ class FirstRows:
         self._point: Point | None = None
         self._due: list[Captured] = []
         self._done = list[tuple[Captured, bool]]()  # written, and not durable; whether all rows were
-        self._unread = set[str]()  # of these, those whose rows, or a refresh, the database did not give
+        self._not_read = set[str]()  # of these, those whose rows, or a refresh, the database did not give
         self._postponed = set[int]()
         self._pace, self._read_at = Pace(location.snapshot_rows_per_second), -1
         self._left = set[str]()
@@ -146,9 +146,9 @@ class FirstRows:
         """
         self.note_rewritten(self.record.behind)  # at each start, until they are read again
         waiting = self._take_asked(tables)
-        for name in self.record.unread.keys() - {one.name for one in tables}:
-            del self.record.unread[name]  # it is gone
-        resting = {name for name, one in self.record.unread.items() if one.rests}
+        for name in self.record.refused.keys() - {one.name for one in tables}:
+            del self.record.refused[name]  # it is gone
+        resting = {name for name, one in self.record.refused.items() if one.rests}
         new = [one for one in due(tables, self.record) if one.name not in resting]
         if self._point is not None:  # what is not due there is read at a later position
             self._left = {one.name for one in new if one.name in self._left or not self.is_due(one.relation.oid)}
@@ -191,7 +191,7 @@ class FirstRows:
             self._log.info("the rows of tables are read again, after a truncate", tables=again)
         self._point, self._left = point, waiting
         there = point.tables({one.name for one in new})
-        self._due = sorted(there, key=lambda one: one.name in record.unread)  # which may take long to be refused
+        self._due = sorted(there, key=lambda one: one.name in record.refused)  # which may take long to be refused
         return True
 
     def note_read(self, tables: Sequence[Captured]) -> None:
@@ -374,9 +374,9 @@ class FirstRows:
         for table in (table for table, is_whole in self._done if is_whole):
             self.record.reading.pop(table.name)
             self.record.asked.pop(table.name, None)
-            self.record.unread.pop(table.name, None)
-        self.note_read([table for table, _ in self._done if table.name not in self._unread])
-        self._unread.clear()
+            self.record.refused.pop(table.name, None)
+        self.note_read([table for table, _ in self._done if table.name not in self._not_read])
+        self._not_read.clear()
         self._done.clear()
         into.rest()
 
@@ -400,15 +400,15 @@ class FirstRows:
         one.progress.leave()
         if refresh := record.asked.get(name):
             self._log.error("a refresh is given up", table=name, where=refresh.shown, reason=reason)
-            self._unread.add(name)
+            self._not_read.add(name)
             if refresh.truncate or refresh.gone:
                 record.again = sorted({*record.again, name})
             return True
         if not (one.reading.key and (one.last or one.reading.last)):  # else changes follow the rows that were read
-            self._unread.add(name)
-        before = record.unread.get(name)
+            self._not_read.add(name)
+        before = record.refused.get(name)
         pause_s = min(2 * before.pause_s, _MOST_AGAIN_S) if before else _AGAIN_S
-        record.unread[name] = Unread(reason, time.time() + pause_s, pause_s)
+        record.refused[name] = Refused(reason, time.time() + pause_s, pause_s)
         self._log.error("the rows of a table cannot be read", table=name, reason=reason, tried_again_in_s=pause_s)
         return False
 

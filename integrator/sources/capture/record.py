@@ -22,7 +22,7 @@ ANEW = (
 
 
 @dataclass(frozen=True)
-class Unread:
+class Refused:
     """Rows of a table that the database does not give: why; and when, by the clock, they are asked for again."""
 
     why: str
@@ -54,7 +54,7 @@ class Record:
     ended. gtids: the transactions that were captured up to `confirmed`, where a binary log has such names. files: how
     much higher files of the log are numbered here than at the server, for positions ascend where it is another one.
     inherited: the transactions that were captured from the servers before, which its log has before `inherited_until`.
-    unread: tables whose rows the database does not give.
+    refused: tables whose rows the database does not give.
     product: the class of the location.
     """
 
@@ -84,7 +84,7 @@ class Record:
     inherited: str = ""
     inherited_until: int = 0
     product: str = ""
-    unread: dict[str, Unread] = field(default_factory=dict)
+    refused: dict[str, Refused] = field(default_factory=dict)
 
     def drop(self, table: str, columns: Iterable[str]) -> None:
         """Note columns that were dropped: rows that were sent have values of them."""
@@ -102,7 +102,7 @@ def read(spool: Path) -> Record | None:
         return None
     try:
         found = json.loads(path.read_bytes())
-        for name, kind in (("reading", Reading), ("asked", Asked), ("unread", Unread)):
+        for name, kind in (("reading", Reading), ("asked", Asked), ("refused", Refused)):
             found[name] = {table: kind(**one) for table, one in found[name].items()}
         return Record(**found)
     except (ValueError, LookupError, TypeError) as error:

@@ -241,7 +241,7 @@ class CapturedSource:
         record, snapshot = records.read(spool), progress.read(spool)
         unsent, refreshes = dict[str, str](), dict[str, Asked]()
         if record is not None:
-            unsent = record.unpublished | {name: one.why for name, one in record.unread.items()}
+            unsent = record.unpublished | {name: one.why for name, one in record.refused.items()}
             refreshes = record.asked
         waiting = sorted({*refreshes, *(name for _, name, _ in asked(spool.parent))})
         found = replace(log, unsent=unsent, refreshes=tuple(waiting))

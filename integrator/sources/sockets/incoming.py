@@ -14,33 +14,10 @@ from typing import Any
 
 import structlog
 
-from integrator.channel.addresses import NOT_HERE
-
 READ_BYTES = 256 * 1024
-_BACKLOG = 100
+BACKLOG = 100
 _NONE_LEFT_S = 1.0
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-
-
-def listening(host: str, port: int) -> list[socket.socket]:
-    """Return sockets that listen at all addresses of a host that this machine has. Raises OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    places = dict.fromkeys((family, place[:2]) for family, _, _, _, place in found)
-    opened: list[socket.socket] = []
-    refused: OSError | None = None
-    for family, place in places:
-        try:
-            opened.append(socket.create_server(place, family=family, backlog=_BACKLOG))
-            opened[-1].setblocking(False)
-        except OSError as error:
-            refused = error
-            if error.errno not in NOT_HERE:
-                break
-    if refused is not None and (not opened or refused.errno not in NOT_HERE):
-        for one in opened:
-            one.close()
-        raise refused
-    return opened
 
 
 async def accept(server: socket.socket, come: Callable[[socket.socket], Awaitable[None]]) -> None:

@@ -11,11 +11,12 @@ from typing import Any
 
 import structlog
 
+from integrator.channel.addresses import listening
 from integrator.errors import OF_DISKS, EnvironmentFault, Place
 from integrator.names.numbers import are, counted
 from integrator.sources.sockets.connection import Connection
 from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
-from integrator.sources.sockets.incoming import READ_BYTES, Unknown, accept, keep_alive, listening, peer_of, streams
+from integrator.sources.sockets.incoming import BACKLOG, READ_BYTES, Unknown, accept, keep_alive, peer_of, streams
 from integrator.sources.sockets.line_gate import LineGate
 from integrator.sources.spool import Spool
 
@@ -78,7 +79,9 @@ class Receiver:
             await asyncio.wait(tasks)
 
     async def _listen(self) -> None:
-        servers = listening(self.endpoint.host, self.endpoint.port)
+        servers = listening(self.endpoint.host, self.endpoint.port, BACKLOG)
+        for one in servers:
+            one.setblocking(False)
         self.port = servers[0].getsockname()[1]
         self.log.info("listening", host=self.endpoint.host, port=self.port)
         self._ready.set()
