@@ -46,6 +46,7 @@ def why_not_listened(address: str) -> str | None:
         for one in listening(host.strip("[]"), int(port)):
             one.close()
     except OSError as error:
-        reason = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror  # else a name is not resolved
+        number = error.errno or 0  # below 0: a name is not resolved
+        reason = os.strerror(number) if number > 0 else error.strerror or str(error)
         return f"{address} cannot be listened on: {reason}; choose another port, or end the process that has this one"
     return None
