@@ -132,6 +132,13 @@ def test_settings_of_a_database_change_nothing(server, database, spooled, name):
     assert keys(spooled) == ["1"]
 
 
+def test_no_query_of_a_capture_is_compiled(database, spooled, name):
+    """The shapes of 200 tables took 1.2 s with it, and 0.1 s without, every ten seconds."""
+    database(f"alter database {name} set jit = on; alter database {name} set jit_above_cost = 0")
+    with Server(spooled.address, "test").session() as session:
+        assert session.rows("show jit") == [("off",)]
+
+
 @pytest.mark.parametrize("what", ["a table", "all of it"])
 def test_changes_that_were_not_published_are_said(what, database, spooled):
     """Their rows are in neither the log nor a snapshot."""

@@ -34,7 +34,7 @@ class Progress:
         self._path, self._log, self._table = spool / FILE, log, table
         self._about, self._tables_left = about_rows, tables_left
         self._began = self._reported = time.monotonic()
-        self._written = 0.0
+        self._written = 0.0 if rows else self._began  # a small table is read before anyone sees it
         self._before, self.rows = rows, rows
 
     def add(self, rows: int) -> None:

@@ -43,20 +43,24 @@ part(root, name, value) as (
   union all
   select u.root, 'attribute ' || t.oid || '.' || a.attnum, json_build_array(a.attname, a.atttypid::bigint)
   from used u join pg_type t on t.oid = u.oid and t.typtype = 'c'
-  join pg_attribute a on a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped)
+  join pg_attribute a on a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped),
+published(root, value) as (
+  select r.prrelid, json_agg(json_build_array(r.oid::bigint, r.xmin::text) order by r.oid)
+  from pg_publication_rel r join pg_publication p on p.oid = r.prpubid where p.pubname = %s group by r.prrelid),
+members(root, value) as (
+  select m.root, json_object_agg(m.oid, json_build_array(m.attached, c.relkind,
+    coalesce(nullif(c.relfilenode, 0), pg_relation_filenode(m.oid), 0)::bigint, m.oid::regclass::text))
+  from member m join pg_class c on c.oid = m.oid group by m.root),
+columns(root, value) as (
+  select root, json_object_agg(number, json_build_array(name, type::bigint, modifier, written, generated, missing))
+  from attribute group by root),
+types(root, value) as (select root, json_object_agg(name, value) from part group by root)
 select c.oid::bigint, json_build_object(
-  'publication', (select json_build_array(p.oid::bigint, p.xmin::text,
-      (select json_agg(json_build_array(r.oid::bigint, r.xmin::text) order by r.oid)
-       from pg_publication_rel r where r.prpubid = p.oid and r.prrelid = c.oid), {schemas})
+  'publication', (select json_build_array(p.oid::bigint, p.xmin::text, published.value, {schemas})
     from pg_publication p where p.pubname = %s),
-  'members', (select json_object_agg(m.oid, json_build_array(m.attached, p.relkind,
-      coalesce(nullif(p.relfilenode, 0), pg_relation_filenode(m.oid), 0)::bigint, m.oid::regclass::text))
-    from member m join pg_class p on p.oid = m.oid where m.root = c.oid),
-  'numbers', c.relnatts,
-  'columns', (select json_object_agg(a.number, json_build_array(a.name, a.type::bigint, a.modifier, a.written,
-      a.generated, a.missing)) from attribute a where a.root = c.oid),
-  'types', (select json_object_agg(p.name, p.value) from part p where p.root = c.oid))
-from pg_class c where c.oid = any(%s)
+  'members', members.value, 'numbers', c.relnatts, 'columns', columns.value, 'types', types.value)
+from pg_class c left join published on published.root = c.oid left join members on members.root = c.oid
+left join columns on columns.root = c.oid left join types on types.root = c.oid where c.oid = any(%s)
 """
 _SCHEMAS = (
     "(select json_agg(json_build_array(s.oid::bigint, s.xmin::text)) from pg_publication_namespace s "
@@ -79,7 +83,7 @@ def with_shapes(session: Session, tables: Sequence[Captured], publication: str) 
     """Return tables with their shapes of now. Raises SourceAway, EnvironmentFault."""
     oids = [one.relation.oid for one in tables]
     schemas = _SCHEMAS if version_of(session) >= _SCHEMAS_FROM else "null"
-    shapes = dict(session.rows(_SHAPES.replace("{schemas}", schemas), [oids, oids, publication, oids]))
+    shapes = dict(session.rows(_SHAPES.replace("{schemas}", schemas), [oids, oids, publication, publication, oids]))
     return [replace(one, shape=shapes.get(one.relation.oid, {})) for one in tables]
 
 

@@ -31,8 +31,9 @@ _SETTINGS = {
 }
 """By which values are written as text: the same in the stream and in COPY, whatever a user or database sets; by which
 nothing is given up; and by which a query that policies would hide rows from is an error."""
-_SINCE = {"idle_session_timeout": 140000, "transaction_timeout": 170000}
-"""Settings by which nothing is given up either, and the versions that have them."""
+_SINCE = {"jit": 110000, "idle_session_timeout": 140000, "transaction_timeout": 170000}
+"""Settings that are 0, and the versions that have them: no query is compiled, for that takes longer than a catalogue's
+query itself; and nothing is given up."""
 _REPORTED = ("client_encoding", "DateStyle", "IntervalStyle", "TimeZone")
 """Those of them that a server reports to clients (https://www.postgresql.org/docs/current/libpq-status.html)."""
 _UNREPORTED = ["extra_float_digits", "bytea_output", "lc_monetary"]
@@ -184,9 +185,9 @@ class Server:
         self._check_settings(connection, [name for name in there if _style(there[name]) != _SETTINGS[name.lower()]])
         if not isinstance(connection, psycopg2.extras.LogicalReplicationConnection):  # which is so by itself
             connection.autocommit = True
-        for name in (name for name, since in _SINCE.items() if connection.server_version >= since):
-            with connection.cursor() as cursor:
-                cursor.execute(f"set {name} = 0")
+        with connection.cursor() as cursor:
+            known = [name for name, since in _SINCE.items() if connection.server_version >= since]
+            cursor.execute("; ".join(["select", *(f"set {name} = 0" for name in known)]))
         return connection
 
 

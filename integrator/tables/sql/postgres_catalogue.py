@@ -84,7 +84,7 @@ Types = dict[int, dict[str, Any]]
 _WITH_PARTITIONS = """
 with recursive chosen(oid) as (
   select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where (n.nspname, c.relname) in (select {names})
+  where (n.nspname, c.relname) in (values {names})
   union
   select h.inhrelid from chosen join pg_inherits h on h.inhparent = chosen.oid join pg_class c on c.oid = h.inhrelid
   where c.relispartition)
@@ -101,7 +101,7 @@ def definitions(connection: Asked, tables: Sequence[tuple[str, str]]) -> Iterato
     """
     connection.run("set search_path = ''")  # names are written with their schemas, as in a dump
     connection.run("set standard_conforming_strings = on")
-    listed = " union all select ".join(f"{literal(schema)}, {literal(name)}" for schema, name in tables)
+    listed = ", ".join(f"({literal(schema)}, {literal(name)})" for schema, name in tables)
     # format_type and others are pg_catalog's, which is looked in first, whatever the search path is
     names = _WITH_PARTITIONS.replace("{names}", listed)
     found = [json.loads(str(row)) for [row] in connection.rows(_TABLES.replace("{names}", names))]
