@@ -51,6 +51,12 @@ def choose() -> bool:
     return False
 
 
+def is_empty() -> bool:
+    """Return whether no code is kept of these sources yet, so that what runs first compiles it."""
+    kept = str(_config.CACHE_DIR or "")
+    return bool(kept) and next(Path(kept).rglob("*.nbi"), None) is None
+
+
 def remove_others(kept: Path) -> None:
     """Remove the directories of other sources beside one, but those that a process uses."""
     for other in kept.parent.glob(f"{_PREFIX}*"):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import structlog
 from pyspark.sql import SparkSession
 
+from integrator.engine import cache
 from integrator.errors import IntegratorError, as_integrator_error
 from integrator.plan import Plan
 from integrator.run.job import Job
@@ -38,6 +39,10 @@ def integrate(
     """
     stopping = stopping or threading.Event()
     jobs = [Job(plan, stopping, observer) for plan in plans]
+    if cache.is_empty():
+        structlog.get_logger().info(
+            "the first cycle compiles: a minute or two, once", remedy="integrator prepare, after an installation"
+        )
     try:
         for job in jobs:
             job.prepare()

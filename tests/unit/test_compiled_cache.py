@@ -123,3 +123,11 @@ def test_only_a_change_of_what_loops_are_made_of_compiles_them_anew(changed, is_
 @pytest.mark.engine_without_compiler
 def test_indices_are_checked_where_that_is_asked_for():
     bounds.check()
+
+
+def test_where_nothing_is_compiled_yet_that_is_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache.numba.config, "CACHE_DIR", str(tmp_path))
+    assert cache.is_empty()
+    (tmp_path / "loops").mkdir()
+    (tmp_path / "loops" / "one.nbi").touch()
+    assert not cache.is_empty()
