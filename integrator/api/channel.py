@@ -75,12 +75,12 @@ class Channel:
         return text.getvalue()
 
     def check(self, *, connect: bool = True) -> list[str]:
-        """Look at this machine, and, with `connect`, try sources, brokers, topics and registry; return what was found.
+        """Inspect this machine, and, with `connect`, try sources, brokers, topics and registry; return what was found.
 
         Raises ConfigurationError with all problems where the channel is to be mended, else EnvironmentFault.
         """
         with hidden(self.made.secrets):
-            found = checking.connect([self.made], None) if connect else checking.look_at([self.made])
+            found = checking.connect([self.made], None) if connect else checking.inspect([self.made])
         return [*self.made.notes, *found.splitlines()]
 
     def run(self, *, once: bool = False) -> None:

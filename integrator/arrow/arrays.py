@@ -113,7 +113,7 @@ def to_decimal(text: pa.Array, wanted: pa.DataType) -> pa.Array:
     """Return text as decimals. Raises pa.ArrowInvalid for what is none, or does not fit exactly.
 
     Arrow's own cast lets texts of more digits than 128 or 256 bits hold wrap around, and then finds that they fit, and
-    takes some small numbers with exponents for 0; so texts of many characters or with an exponent are looked at alone.
+    takes some small numbers with exponents for 0; so texts of many characters or with an exponent are parsed alone.
     """
     odd = mask(pc.greater(pc.binary_length(text), _DIGITS[wanted.byte_width]))
     odd |= mask(pc.match_substring_regex(text, "[eE]"))
@@ -187,7 +187,7 @@ def same_values(one: pa.Array, other: pa.Array) -> Mask:
     """Return where two values are equal; null equals null."""
     try:
         equal = mask(pc.equal(one, other))
-    except pa.ArrowNotImplementedError:  # lists, structs and intervals are looked at one by one
+    except pa.ArrowNotImplementedError:  # lists, structs and intervals are compared one by one
         equal = np.array([a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], np.bool_)
     return equal | mask(pc.and_(pc.is_null(one), pc.is_null(other)))
 

@@ -112,9 +112,9 @@ def _driver(kind: str, jars: tuple[str, ...]) -> Any:
     except Py4JJavaError as error:
         if "ClassNotFoundException" not in str(error.java_exception):
             raise
-        looked = f"in {', '.join(jars)}, nor in" if jars else "in"
+        searched = f"in {', '.join(jars)}, nor in" if jars else "in"
         raise ConfigurationError(
-            f"there is no driver {name} {looked} Spark's directory of jars: give its jar as --jar FILE "
+            f"there is no driver {name} {searched} Spark's directory of jars: give its jar as --jar FILE "
             f"({_HAVE_IT[kind]})"
         ) from None
 

@@ -19,7 +19,7 @@ GivenPem = Annotated[Given, AfterValidator(local_or_text)]
 
 
 class KafkaAccess(Model):
-    """Authentication and TLS of a Kafka location. Files are looked for at the same path on every worker."""
+    """Authentication and TLS of a Kafka location. Files are searched for at the same path on every worker."""
 
     Kafka_Authentication_Method: Literal[
         "NONE", "USER_PASS", "KERBEROS", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"

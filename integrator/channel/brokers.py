@@ -1,4 +1,4 @@
-"""Kafka_Brokers -> addresses that librdkafka can look for."""
+"""Kafka_Brokers -> addresses that librdkafka can resolve."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class DatabaseLocation(SourceLocation):
         "error", description="Columns come from the database's catalogue, so that none is unknown."
     )
     poll_seconds: Annotated[float, Field(ge=0.05, le=3600), Counted("seconds")] = Field(
-        0.1, description="How often the daemon looks for captured changes."
+        0.1, description="How often the daemon checks for captured changes."
     )
 
     @field_validator("address", check_fields=False)

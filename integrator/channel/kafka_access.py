@@ -146,7 +146,7 @@ def access_notes(properties: Mapping[str, str]) -> Iterator[str]:
 
 
 def _check_method(location: KafkaAccess, report: Report) -> None:
-    """Each method has what it needs, and nothing that it would not look at."""
+    """Each method has what it needs, and nothing that it would not use."""
     method = location.Kafka_Authentication_Method
     by_user = [name for name in MECHANISMS if name not in ("KERBEROS", _AWS_METHOD)]
     needed = {*_USER.values(), *_PRINCIPAL.values(), "Kafka_Oauth_Token_Url", "Kafka_Aws_Region"}

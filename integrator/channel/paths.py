@@ -24,7 +24,7 @@ _VARIABLE_PART = re.compile(r"[*?\[{]")
 
 
 class ElsewhereError(ValueError):
-    """A path is not at its place, but where relative paths were looked for before: `meant`."""
+    """A path is not at its place, but where relative paths were searched for before: `meant`."""
 
     def __init__(self, text: str, meant: str) -> None:
         super().__init__(text)
@@ -63,7 +63,7 @@ def no_file(path: str) -> str | None:
     try:
         return None if S_ISREG(os.stat(path).st_mode) else ABSENT  # noqa: PTH116 - raises no other error
     except PermissionError as error:
-        return f"cannot be looked at ({error.strerror}):"
+        return f"cannot be inspected ({error.strerror}):"
     except (OSError, ValueError):
         return ABSENT
 
@@ -117,7 +117,7 @@ def place_of(path: str, info: ValidationInfo) -> str:
 
 
 def local(path: str, info: ValidationInfo) -> str:
-    """Return the place of a path. Raises ElsewhereError if it is only where they were looked for before."""
+    """Return the place of a path. Raises ElsewhereError if it is only where they were searched for before."""
     place = place_of(path, info)
     if text := elsewhere(path, place):
         raise ElsewhereError(text, before(path))
@@ -125,7 +125,7 @@ def local(path: str, info: ValidationInfo) -> str:
 
 
 def elsewhere(path: str, place: str) -> str:
-    """Return what to write where a path is not at its place, but where relative paths were looked for before."""
+    """Return what to write where a path is not at its place, but where relative paths were searched for before."""
     if place == path or _exists(place) or not _exists(before(path)):
         return ""
     return (

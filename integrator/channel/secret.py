@@ -46,7 +46,7 @@ class Secrets:
         Raises LookupError, saying what is missing, if there is none.
         """
         absent = []
-        end = text.rfind("}") + 1  # after it nothing is a reference, and to look for its end from each place takes long
+        end = text.rfind("}") + 1  # after it nothing is a reference, and searching for its end from each takes long
         for found in REFERENCE.finditer(text, 0, end):
             try:
                 self._value(found, directory)

@@ -88,7 +88,7 @@ class SourceLocation(Model):
         "source that repeats changes after a restart.",
     )
     poll_seconds: Annotated[float, Field(ge=0.05, le=3600), Counted("seconds")] = Field(
-        0.5, description="How often the daemon looks for new files or records."
+        0.5, description="How often the daemon checks for new files or records."
     )
 
 

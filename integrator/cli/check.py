@@ -1,4 +1,4 @@
-"""`check`: this machine looked at; with --connect the source, brokers, topics and the schema registry tried, too.
+"""`check`: this machine is inspected; with --connect the source, brokers, topics and the schema registry tried, too.
 
 What is wrong is reported at once, whatever it is of.
 """
@@ -11,7 +11,7 @@ from functools import partial
 from integrator import registration
 from integrator.channel.addresses import why_not_listened
 from integrator.channel.created_topics import BROKER
-from integrator.cli import look
+from integrator.cli import inspection
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, Problem
 from integrator.names.numbers import are, counted
@@ -26,12 +26,12 @@ TRIES: dict[str, Callable[[Plan], Problems]] = {"refresh": tries.problems}
 """How tables that are read whole are tried."""
 
 
-def look_at(plans: Sequence[Plan]) -> str:
-    """Look at this machine; return what was found: nothing. Raises ConfigurationError with all that is wrong.
+def inspect(plans: Sequence[Plan]) -> str:
+    """Inspect this machine; return what was found: nothing. Raises ConfigurationError with all that is wrong.
 
     plans: one, or those of a channel's changes and of its refresh.
     """
-    found = [problem for plan in plans for problem in look.problems(plan)]
+    found = [problem for plan in plans for problem in inspection.problems(plan)]
     if found:
         raise ConfigurationError(found)
     return ""
@@ -40,10 +40,10 @@ def look_at(plans: Sequence[Plan]) -> str:
 def connect(plans: Sequence[Plan], test_topic: str | None) -> str:
     """Try what a run needs; return what was found, in lines. Raises with all that would keep it from working.
 
-    That is a ConfigurationError where the channel is to be mended, else an EnvironmentFault. plans: as in `look_at`.
+    That is a ConfigurationError where the channel is to be mended, else an EnvironmentFault. plans: as in `inspect`.
     """
     lines: list[str] = []
-    found = [problem for plan in plans for problem in look.problems(plan)]
+    found = [problem for plan in plans for problem in inspection.problems(plan)]
     failed: list[IntegratorError] = [ConfigurationError(found)] if found else []
     steps: list[Callable[[], Iterable[str]]] = [
         *(partial(_source, plan) for plan in plans),

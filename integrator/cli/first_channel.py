@@ -111,7 +111,7 @@ def of_files(changes: str, channel: Path, template: Template) -> Source:
     place = word(paths.in_channel(changes, str(channel)))
     text = FILES if template is Template.FIRST else PRODUCTION_FILES + PRODUCTION_RULES
     there = "://" in changes or Path(changes).exists()
-    commands = "" if there else f"  mkdir -p {shlex.quote(changes)}    which `check` looks for\n"
+    commands = "" if there else f"  mkdir -p {shlex.quote(changes)}    which `check` requires\n"
     access = "" if template is Template.FIRST else NO_ACCESS
     topic = f"{name_of(channel)}.{{hvr_tbl_name}}"
     return Source(text.format(changes=place), changes, topic, commands=commands, access=access)

@@ -197,7 +197,7 @@ class Growing:
             return self._go(data[size:end], data.count(b"\n", size, end))
         if len(data) < size + CHUNK:
             return b""
-        while block := os.pread(file, CHUNK, self._scanned):  # a long line is looked through once, and read once
+        while block := os.pread(file, CHUNK, self._scanned):  # a long line is scanned once, and read once
             end = block.find(b"\n")
             self._scanned += len(block) if end < 0 else end + 1
             if self._scanned - at.offset > LONGEST:

@@ -164,7 +164,7 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.BadParameter("--test-topic goes with --connect")
     plan = plan_of(context, channel, contexts, variables, refreshing=refreshing)
     plans = [plan, plan_of(context, channel, contexts, variables, refreshing=True)] if plan.refreshes else [plan]
-    connected = checking.connect(plans, test_topic) if connect else checking.look_at(plans)
+    connected = checking.connect(plans, test_topic) if connect else checking.inspect(plans)
     if as_object:
         typer.echo(as_json.check(plan, channel, connected))
         return
@@ -269,7 +269,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         ),
     ] = None,
     template: Annotated[
-        Template, typer.Option(help="first: a minimal channel; production: for three brokers, where nobody looks on.")
+        Template, typer.Option(help="first: a minimal channel; production: for three brokers, which nobody watches.")
     ] = Template.FIRST,
     state: Annotated[Path, typer.Option(help="Where progress is kept, and the channel.")] = Path("integrator-state"),
     change: Annotated[

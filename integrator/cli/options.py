@@ -27,7 +27,7 @@ def plan_of(
     *,
     refreshing: bool | None = False,
 ) -> Plan:
-    """Make the plan; librdkafka looks at its properties too. Its secrets are hidden in what `main` prints."""
+    """Make the plan; librdkafka checks its properties, too. Its secrets are hidden in what `main` prints."""
     from integrator import plan as planning
     from integrator.channel.load import RunOptions
     from integrator.deliver.kafka.refused import refused

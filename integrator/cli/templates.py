@@ -1,4 +1,4 @@
-"""The channels that `init` writes: a first one, and one for production, where nobody looks on."""
+"""The channels that `init` writes: a first one, and one for production, which nobody watches."""
 
 from __future__ import annotations
 

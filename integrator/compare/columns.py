@@ -2,7 +2,7 @@
 
 Other layouts (bundles, lists, OpenCDC's envelope), and blocks with a message that is not as expected, are read row by
 row (`at_topic.MessagesOf`): it knows what is wrong. Values are compared as they are written; rows that are equal and
-written differently are found to be so when they are looked at again (`rounds.is_same`).
+written differently are found to be so when they are read again (`rounds.is_same`).
 """
 
 from __future__ import annotations

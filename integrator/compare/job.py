@@ -18,7 +18,7 @@ from integrator.compare.at_topic import NotComparable, Offsets, Topics
 from integrator.compare.messages import Documents
 from integrator.compare.repair import Repair, repairs
 from integrator.compare.results import TableResult
-from integrator.compare.rounds import Found, Round, first_look
+from integrator.compare.rounds import Found, Round, first_round
 from integrator.compare.sides import Sides
 from integrator.compare.standing import Standing
 from integrator.compare.tables import Compared, compared
@@ -32,7 +32,7 @@ from integrator.sources.capture.points import Captured
 from integrator.sources.capture.source import CapturedSource
 
 _ROUNDS = 5
-"""So often keys that changed meanwhile are looked at again."""
+"""So often keys that changed meanwhile are inspected again."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Comparison:
             result = TableResult(name, one.table.topic, rejected=one.rejected, messages=one.at_topic.count)
             result.left_out, result.notes = one.table.left_out, one.table.notes
             found = Found(one, result)
-            first_look(found, self.noted)
+            first_round(found, self.noted)
             yield found
 
     def _each(self, tables: Sequence[Found], why: dict[str, str], do: Callable[[Found], None]) -> None:
@@ -196,7 +196,7 @@ class Comparison:
         self.found = [one for one in self.found if one.result.table not in why]
 
     def _settle(self, topics: Topics, rows: TableRows, of: tuple[dict[str, int], Offsets], why: dict[str, str]) -> None:
-        """Look at what differs again, at later positions, until it is settled, or changes too often."""
+        """Read what differs again, at later positions, until it is settled, or changes too often."""
         counts, ends = of
         for _ in range(_ROUNDS):
             open_ = list(rounds.left(self.found))

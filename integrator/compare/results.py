@@ -29,7 +29,7 @@ class TableResult:
     """A table. why: it is not comparable, and nothing else is there.
 
     rows: of the table, those that the channel sends. position: where it was read last. equal, missing, extra,
-    different: how many keys. unsettled: keys that changed each time they were looked at. incomplete: rows whose
+    different: how many keys. unsettled: keys that changed each time they were read. incomplete: rows whose
     messages lack columns (the source left their values out), and are equal but for these. ambiguous: keys that have
     messages in several partitions, without an order; moved: those whose messages are ordered by their positions.
     shared: keys that several rows of the table have, which are not compared. repeated: messages of changes that an

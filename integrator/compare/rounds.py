@@ -1,4 +1,4 @@
-"""Keys that differ, looked at again at later positions of the log, until what they are is settled."""
+"""Keys that differ, inspected again at later positions of the log, until what they are is settled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from integrator.sources.capture.points import Captured, ConditionRefused
 from integrator.sources.capture.ranges import text_of
 
 MOST = 100_000
-"""Keys of a table that are looked at again: rows of so many are in memory. Others are counted."""
+"""Keys of a table that are inspected again: rows of so many are in memory. Others are counted."""
 UNAVAILABLE = DebeziumModes().unavailable_value
 _AT_ONCE = 300
 _SHOWN = 20
@@ -44,7 +44,7 @@ class Candidate:
 
 @dataclass
 class Found:
-    """What the first look at a table came to: its result so far, and the keys that differ, by their digests."""
+    """What the first round of a table came to: its result so far, and the keys that differ, by their digests."""
 
     sides: Sides
     result: TableResult
@@ -59,7 +59,7 @@ class Found:
     """Where the first rows are that repeat a change: partition, offset, and place in the message."""
 
 
-def first_look(found: Found, noted: Sequence[Offsets]) -> None:
+def first_round(found: Found, noted: Sequence[Offsets]) -> None:
     """Merge both sides of a table; what differs becomes candidates. noted: where topics ended before each position."""
     sides, result, topic = found.sides, found.result, found.sides.table.topic
 
@@ -114,7 +114,7 @@ def _count(result: TableResult, kind: Kind) -> None:
 
 @dataclass
 class Round:
-    """One look at candidates: at a position, and then at what topics have.
+    """One reading of candidates: at a position, and then at what topics have.
 
     ends, until: where topics were read to, and where they end now that they have all changes before the position.
     before: where they ended before it was taken. rejected: of each table the keys whose rows are there, and cannot be

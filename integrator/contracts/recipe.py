@@ -70,7 +70,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Sought:
-    """The message that a broker refused, whose row is looked for.
+    """The message that a broker refused, whose row is searched for.
 
     bytes: of key and value. digest: of the value. why: the rest of the error that names the row. size: whether the
     largest columns are named, too.
@@ -88,7 +88,7 @@ class Messages:
     """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes.
 
     identity: of the channel's state, see `State.identity`. limits: the topics whose own limit (max.message.bytes) is
-    below max_bytes, and that limit. sought: set where the row of a refused message is looked for, and nothing is sent.
+    below max_bytes, and that limit. sought: set where a refused message's row is searched for, and nothing is sent.
     """
 
     channel: str

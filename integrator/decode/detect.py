@@ -1,4 +1,4 @@
-"""Choosing a dialect by looking at a file's first record."""
+"""Choosing a dialect by inspection of a file's first record."""
 
 from __future__ import annotations
 

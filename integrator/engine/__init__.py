@@ -2,7 +2,7 @@
 
 arrays     the arrays that loops take, by the width of their items
 compiled   what makes a loop machine code, and where that is kept (cache)
-words      bytes of a text looked at eight at a time: searched, compared, hashed
+words      bytes of a text eight at a time: searched, compared, hashed
 grammar    the grammar of JSON; index: one pass over lines of JSON, in which each value becomes a node
 members    the members of objects by their names; values: where values are, and their characters
 grid       the values of the columns of many rows; pairs: those of rows in pairs, and values that stand for none

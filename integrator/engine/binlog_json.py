@@ -281,7 +281,7 @@ def walk_json(  # noqa: C901, PLR0912, PLR0915 - one loop of members
     data: Octets, at: int, end: int, frames: Ints, floats: Octets, found: Ints, texts: Octets, text_ends: Ints,
     out: Octets, to: int,
 ) -> int:  # fmt: skip
-    """Write a value as text; return where it ends, or DAMAGED. Without an `out`, it is only looked through.
+    """Write a value as text; return where it ends, or DAMAGED. Without an `out`, it is only scanned.
 
     found: its third number is how many numbers of DOUBLE were found, here and before. floats: takes them, eight bytes
     each, as far as there is room. texts, text_ends: those numbers as text, and where each begins. frames: has room for

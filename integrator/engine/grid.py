@@ -49,7 +49,7 @@ class ColumnNames(NamedTuple):
 
 
 _FEW_UNKNOWN = 4096
-"""Members that are no columns: with more of them, values are looked for twice."""
+"""Members that are no columns: with more of them, values are searched for twice."""
 
 
 class Found(NamedTuple):

@@ -1,7 +1,7 @@
 """One pass over JSON lines: the grammar is checked, and each value is recorded as a node.
 
 A node is a member of an object or an element of a list, at any depth: where its name and its value are in the text. All
-that is read from a line later is found by nodes, without a look at the text between them.
+that is read from a line later is found by nodes, without the text between them.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def write_unsigned(rest: np.uint64, out: Output, to: int) -> int:
 
 @inlined
 def write_text(text: Octets, text_words: Words, at: int, size: int, out: Output, to: int) -> int:
-    """Write bytes of UTF-8 as a text in quotes; whether they are UTF-8 is not looked at."""
+    """Write bytes of UTF-8 as a text in quotes; whether they are UTF-8 is not inspected."""
     octets, out_words = out.octets, out.words
     octets[to] = QUOTE
     to += 1

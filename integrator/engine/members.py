@@ -16,7 +16,7 @@ from integrator.engine.words import WORD, begins_with, hash_of
 
 
 class Wanted(NamedTuple):
-    """Names that are looked for.
+    """Names that are searched for.
 
     hash: of each. text: their JSON, as words, see `words`. bounds: where each begins there, and the end.
     slot: names by the last bits of their hashes, the next free place where two have the same; -1 for none.
@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, written: Sequence[bytes]) -> Wanted:
-        """Return names to look for, given as canonical JSON, which are expected in this order."""
+        """Return names to search for, given as canonical JSON, which are expected in this order."""
         text = words(np.frombuffer(b"".join(written) + bytes(WORD), np.uint8))
         bounds = np.cumsum([0, *map(len, written)]).astype(np.int32)
         hashes = np.array([hash_of(text, start, end) for start, end in itertools.pairwise(bounds)], np.uint64)

@@ -1,6 +1,6 @@
 """Protocol Buffers' encoding -> JSON lines, by programs that schemas are compiled to.
 
-Fields come in any order. So a message is looked through first: of each of its fields is noted where it is; then its
+Fields come in any order. So a message is scanned first: of each of its fields is noted where it is; then its
 program writes them in their order. https://protobuf.dev/programming-guides/encoding/
 """
 

@@ -83,7 +83,7 @@ def _search(code: Places, many: int, first: int, number: int) -> int:
 
 
 @compiled
-def _look_through(text: Octets, at: int, end: int, code: Places, head: int, fields: Ints, base: int) -> tuple[int, int]:
+def _find_fields(text: Octets, at: int, end: int, code: Places, head: int, fields: Ints, base: int) -> tuple[int, int]:
     """Note where the fields of a message are, or those of a piece of it; return a place, and a fault."""
     piece, guess = at, 0
     while at < end:
@@ -127,14 +127,14 @@ def open_message(text: Octets, code: Places, head: int, fields: Ints, field: int
     if fields[field, COUNT] == 0:
         return 0, OK
     if fields[field, COUNT] == 1:
-        return _look_through(text, fields[field, VALUE], fields[field, STOP], code, head, fields, base)
+        return _find_fields(text, fields[field, VALUE], fields[field, STOP], code, head, fields, base)
     at, end = fields[field, FIRST], fields[field, STOP]
     sought, _ = varint(text, at, end)
     while at < end:  # it is in pieces, which are one message together
         tag, after = varint(text, at, end)
         begin, at = _value(text, after, end, tag & 7)
         if tag == sought:
-            place, fault = _look_through(text, begin, at, code, head, fields, base)
+            place, fault = _find_fields(text, begin, at, code, head, fields, base)
             if fault != OK:
                 return place, fault
     return at, OK

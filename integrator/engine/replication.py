@@ -17,7 +17,7 @@ _DATA, _ALIVE = b"wk"
 _DATA_HEAD, _END_AT, _REPLY_AT = 25, 9, 17
 """Of XLogData: its kind, where it begins and where the log ends, and the time; of a keep-alive: whether it asks."""
 USED, SEEN, ASKED, RECEIVED, KEPT, KEPT_SIZE, BUFFER, STATE = range(8)
-"""Places in the state of `receive`, and how many: bytes of frames; up to where the server has looked; whether it asks
+"""Places in the state of `receive`, and how many: bytes of frames; up to where the server has read; whether it asks
 for an answer; messages so far; the address and size of one that had no room; room for an address."""
 ALL, FULL, BROKEN, ENDED = range(4)
 """How `receive` ends: nothing more is there, there is no room, the connection is broken, the server has ended."""

@@ -84,7 +84,7 @@ def copy_rows(rows: Rows, columns: Columns, pieces: Pieces, data: Words, result:
 
 @compiled
 def _copy(offsets: Places, piece: int, data: Words, to: int, result: Words) -> int:
-    """Write a piece; return where it ends. Most are of one word, which is written without a look at their length."""
+    """Write a piece; return where it ends. Most are of one word, which is written whatever their length."""
     begin, end = offsets[piece], offsets[piece + 1]
     result[to] = data[begin]
     for byte in range(begin + WORD, end, WORD):

@@ -1,4 +1,4 @@
-"""Bytes of a text looked at eight at a time, as one word (Warren, Hacker's Delight, 6-1); words are little-endian.
+"""Bytes of a text inspected eight at a time, as one word (Warren, Hacker's Delight, 6-1); words are little-endian.
 
 A search in a word marks bytes by their highest bit. The lowest mark is right; those above it may be of other bytes.
 """

@@ -175,7 +175,7 @@ def _list(values: pa.Array, write: Parts) -> list[Part]:
 
 
 def _struct(values: pa.StructArray, kind: schema.Struct, options: Options) -> list[Part]:
-    """Write a struct as its fields; what stands in a null one is not looked at."""
+    """Write a struct as its fields; what stands in a null one is not inspected."""
     there = np.flatnonzero(mask(pc.is_valid(values)))
     rows = values.take(pa.array(there)) if values.null_count else values
     fields = dict(zip((field.name for field in kind.fields), rows.flatten(), strict=True))

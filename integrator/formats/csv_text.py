@@ -1,7 +1,7 @@
 """CSV with all of HVR's parameters (https://fivetran.com/docs/hvr6/action-reference/fileformat#csv).
 
 A field is quoted where it holds a separator, the quote or the escape character, a line end, or what null is written as,
-so that null and text never look alike: an empty text is "" where null is an empty field. Inside quotes the escape
+so that null and text are never the same: an empty text is "" where null is an empty field. Inside quotes the escape
 character stands before each quote, and before itself.
 """
 
@@ -61,7 +61,7 @@ def _is_bytes(kind: Type, options: Options) -> bool:
 
 
 def _may_need_quotes(kind: Type, style: Csv) -> bool:
-    """Return whether values of a type could hold a character that matters, or look like null."""
+    """Return whether values of a type could hold a character that matters, or be written as null is."""
     usual = style.field_separator in ",;|\t\x1f" and style.line_separator in ("\n", "\r\n")
     plain = usual and style.quote == '"' and style.escape in '"\\' and not style.null
     return not (plain and isinstance(kind, _PLAIN))

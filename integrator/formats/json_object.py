@@ -106,7 +106,7 @@ def _refusing(values: pa.Array, writer: Encoder) -> pa.Array:
 
 
 def _objects(values: pa.StructArray, writer: Encoder) -> pa.Array:
-    """Return structs as JSON objects; those that are null are looked into no further."""
+    """Return structs as JSON objects; those that are null are inspected no further."""
     there = np.flatnonzero(pc.is_valid(values).to_numpy(zero_copy_only=False)) if values.null_count else None
     rows = values if there is None else values.take(pa.array(there))
     names = [values.type.field(place).name for place in range(values.type.num_fields)]

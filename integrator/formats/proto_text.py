@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|'[^'\\]*(?:\\.[^'\\]*)*(?:'|\Z)|[\w.]+|[{}\[\]();=<>,:-]""",
     re.DOTALL,
-)  # what does not end goes to the end of the text: to look for its end again from each place takes for ever
+)  # what does not end goes to the end of the text: searching for its end again from each place takes for ever
 _LABELS = ("optional", "repeated", "required")
 _BLOCKS = ("message", "oneof", "enum", "extend", "service")
 _NO_FIELDS = ("option", "import", "package", "syntax", "reserved", "extensions")

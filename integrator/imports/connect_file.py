@@ -23,7 +23,7 @@ _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 @dataclass
 class Config:
-    """A connector's properties. taken: those that were looked at, and so have a counterpart."""
+    """A connector's properties. taken: those that were inspected, and so have a counterpart."""
 
     values: dict[str, str]
     taken: set[str] = field(default_factory=set)
@@ -54,7 +54,7 @@ class Config:
         return {name.removeprefix(prefix): value.strip() for name, value in found.items()}
 
     def rest(self) -> Iterator[str]:
-        """Yield the properties that were not looked at."""
+        """Yield the properties that were not inspected."""
         yield from (name for name in self.values if name not in self.taken)
 
 

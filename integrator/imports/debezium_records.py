@@ -95,7 +95,7 @@ def _instead(at: int, letter: str, mode: str) -> str:
 
 
 def _refused(template: str) -> bool:
-    """Return whether names of a template cannot be; what is filled in is looked at when the channel is checked."""
+    """Return whether names of a template cannot be; what is filled in is inspected when the channel is checked."""
     return record_refusal(template.replace("{", "").replace("}", "")) is not None
 
 

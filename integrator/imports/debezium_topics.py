@@ -27,7 +27,7 @@ _GROUP = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}")
 class Router:
     """RegexRouter and ByLogicalTableRouter: topics that match as a whole are called otherwise.
 
-    only, negated: which topics its predicate lets it look at. logical: schemas are named after the new topic, too.
+    only, negated: which topics its predicate is for. logical: schemas are named after the new topic, too.
     """
 
     matches: Matches
@@ -55,7 +55,7 @@ def router(key: str, regex: str, replacement: str, predicate: Mapping[str, str],
         only = expression(predicate.get("pattern", ""), key)
     elif predicate:
         draft.report.ignore(
-            f"{key}.predicate", f"{predicate.get('type')} is not looked at: topics are routed whatever it says"
+            f"{key}.predicate", f"{predicate.get('type')} is not evaluated: topics are routed whatever it says"
         )
     return Router(Matches(compiled), _of_python(replacement), only, predicate.get("negate", "").lower() == "true")
 

@@ -171,10 +171,10 @@ def refuse_existing(*files: Path) -> None:
 def check(draft: Draft, out: Path, timezone: str) -> Plan:
     """Return the plan of the channel that was written to `out`. Raises ConfigurationError with all problems."""
     with environment(draft.secrets):
-        return plan.build(str(out), timezone, client=_unlooked if draft.guessed else refused)
+        return plan.build(str(out), timezone, client=_unchecked if draft.guessed else refused)
 
 
-def _unlooked(_: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _unchecked(_: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield nothing: librdkafka would refuse what is guessed, such as certificates."""
     yield from ()
 
@@ -200,7 +200,7 @@ def write(draft: Draft, out: Path, timezone: str) -> tuple[str, ConfigurationErr
 
 
 def _directory(made: Plan) -> str:
-    """Return the command that makes the directory of change files, where there is none: check looks for it."""
+    """Return the command that makes the directory of change files, where there is none: check requires it."""
     path = made.source.location.path if isinstance(made.source, Files) else ""
     return "" if not path or Path(path).exists() else f"mkdir -p {shlex.quote(paths.as_known(path))}; "
 

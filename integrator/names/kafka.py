@@ -110,7 +110,7 @@ _PROPERTIES = {
             "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.scope.claim.name",
             "sasl.oauthbearer.sub.claim.name",
         ),
-        "brokers look at a token's claims, and clients do not: leave it out",
+        "brokers check a token's claims, and clients do not: leave it out",
     ),
     "sasl.oauthbearer.jwt.retriever.class": _JAVA_CODE,
     "sasl.oauthbearer.jwt.validator.class": _JAVA_CODE,

@@ -91,7 +91,7 @@ def build(
 
     `timezone` is the IANA name of the zone that `%[localtime]` means. refreshing: the plan is to refresh tables, not to
     integrate changes; None: so it is unless the source of changes can refresh its own tables, and the channel has no
-    location of tables. client: looks at the properties of the producer.
+    location of tables. client: checks the properties of the producer.
     """
     loaded = loading.load(file, run or RunOptions(), CHOSEN)
     channel, problems = loaded.channel, Problems(loaded.source, loaded.removed)

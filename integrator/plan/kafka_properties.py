@@ -75,7 +75,7 @@ def extra_properties(text: str, report: Report, directory: str) -> dict[str, str
 
 
 def _place(name: str, file: str, report: Report, directory: str) -> str:
-    """Return where a file is that a property names; a file that is where it was looked for before is reported."""
+    """Return where a file is that a property names; a file that is where it was searched for before is reported."""
     if file == _SEARCHED:
         return file
     place = paths.resolved(file, directory)

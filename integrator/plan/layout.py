@@ -132,7 +132,7 @@ USED = {
     "Json_Decimals": ("SCHEMA_PAYLOAD", "PAYLOAD", "JSON", "REGISTRY_JSON"),
     "Json_Times": ("SCHEMA_PAYLOAD", "PAYLOAD", "REGISTRY_JSON", "REGISTRY_AVRO", "AVRO_FILE"),
 }
-"""Which formats look at a property of the Kafka location; with others it would do nothing."""
+"""Which formats read a property of the Kafka location; with others it would do nothing."""
 
 
 def _check_location(location: KafkaLocation, format_name: str, envelope: str, report: Report) -> None:

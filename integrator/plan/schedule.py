@@ -28,7 +28,7 @@ class Schedule:
 
     @property
     def continuous(self) -> bool:
-        """Whether the daemon looks for changes all the time."""
+        """Whether the daemon polls for changes all the time."""
         return not self.times and not self.on_start
 
     def next(self, now: datetime) -> datetime | None:

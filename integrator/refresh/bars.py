@@ -1,4 +1,4 @@
-"""The progress of a refresh where somebody looks: a line for each slice that is being sent, and one for all of it.
+"""The progress of a refresh where somebody watches: a line for each slice that is being sent, and one for all of it.
 
 Where nobody does, stderr has the log alone: JSON lines.
 """
@@ -73,7 +73,7 @@ class Bars:
         if part in self._under_way:
             self._progress.remove_task(self._under_way.pop(part)[0])
 
-    def _look(self) -> None:
+    def _advance(self) -> None:
         with self._lock:
             now = time.monotonic()
             for part, (task, begun) in self._under_way.items():
@@ -112,11 +112,11 @@ class Bars:
             return
         ended = threading.Event()
 
-        def look() -> None:
+        def watch() -> None:
             while not ended.wait(_EVERY_S):
-                self._look()
+                self._advance()
 
-        watcher = threading.Thread(target=look, daemon=True)
+        watcher = threading.Thread(target=watch, daemon=True)
         self._begun = time.monotonic()
         with self._progress:
             watcher.start()
@@ -125,4 +125,4 @@ class Bars:
             finally:
                 ended.set()
                 watcher.join()
-                self._look()
+                self._advance()

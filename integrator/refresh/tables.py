@@ -50,8 +50,8 @@ _UNREADABLE = re.compile(
 _FAILED = re.compile(r"^[ \t]*Caused by: \S*SQL\w*Exception: (.*)$", re.MULTILINE)
 """The message of a JDBC driver, in a trace of the JVM."""
 QUERY_FAILED = "the query failed at the database"
-_LOOKED_AT = 1000
-"""Rows of JSON files in which the names are looked for."""
+_SAMPLE_ROWS = 1000
+"""Rows of JSON files in which the names are searched for."""
 
 
 def quoting(database: str) -> Callable[[str], str]:
@@ -191,7 +191,7 @@ def _names(lines: DataFrame, path: str, table: Table) -> list[str]:
     Raises EnvironmentFault where a column has no name there, and a name no column.
     """
     found: dict[str, str] = {}
-    for row in lines.limit(_LOOKED_AT).collect():
+    for row in lines.limit(_SAMPLE_ROWS).collect():
         try:
             record = json.loads(row["value"])
         except ValueError:  # written over several lines

@@ -8,7 +8,7 @@ from integrator.sources.contract import Problems
 from integrator.sources.tables import Database
 
 _NOTHING = "1 = 0"
-"""A condition that no row meets: the database looks at the query, and sends nothing."""
+"""A condition that no row meets: the database plans the query, and sends nothing."""
 
 
 def problems(plan: Plan) -> Problems:

@@ -12,7 +12,7 @@ from typing import Any
 
 from integrator.formats import proto_text
 
-_NOT_LOOKED_INTO = (
+_NOT_CHECKED = (
     "enum",
     "const",
     "$ref",
@@ -40,7 +40,7 @@ def incompatibility(schema_type: str, ours: str, theirs: str) -> str | None:
             case _:
                 return _json(json.loads(ours), json.loads(theirs), "the message")
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        return f"it cannot be looked into ({error})"
+        return f"it cannot be checked ({error})"
 
 
 def rescaled(ours: str, theirs: str) -> list[str]:
@@ -121,9 +121,9 @@ def _message(
 def _json(ours: Any, theirs: Any, where: str) -> str | None:
     if "oneOf" in ours or "oneOf" in theirs:
         return _nullable(ours, theirs, where)
-    unknown = [word for word in _NOT_LOOKED_INTO if word in theirs]
+    unknown = [word for word in _NOT_CHECKED if word in theirs]
     if unknown:
-        return f"{where} has {', '.join(unknown)}, which is not looked into"
+        return f"{where} has {', '.join(unknown)}, which is not checked"
     for word in _MEANING:
         if ours.get(word) != theirs.get(word) and not (word == "title" and where == "the message"):
             return f"{word} of {where} is {theirs.get(word)!r}, and ours {ours.get(word)!r}"

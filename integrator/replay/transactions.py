@@ -1,6 +1,6 @@
 """The transactions of letters: a record that has no position alone gets the line above it that begins its transaction.
 
-That is wal2json's version 2, whose changes follow an action B. The line is looked for in the change file that the
+That is wal2json's version 2, whose changes follow an action B. The line is searched for in the change file that the
 letter came from; where that is gone, or the transaction began in an earlier file, the letter stays as it is. Letters
 of captured changes have that line already.
 """

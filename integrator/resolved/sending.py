@@ -82,7 +82,7 @@ class Resolving:
     def is_sent(self) -> bool:
         """Send what is new; return False where that is to be tried again. Raises EnvironmentFault."""
         try:
-            self.look()
+            self.send_new()
         except DeliveryError as error:
             self._log.warning("a resolved message is not sent; it is tried again", reason=str(error))
             self._sent, self._is_unsure = time.monotonic(), True  # the last message may be there, and not committed
@@ -90,7 +90,7 @@ class Resolving:
             return False
         return True
 
-    def look(self) -> None:
+    def send_new(self) -> None:
         """Send what is new. Raises DeliveryError where it is to be tried again, or EnvironmentFault."""
         reached = self._feed().reached()
         if reached is None:

@@ -28,7 +28,7 @@ from integrator.librdkafka.properties import client_properties
 _MESSAGE_S = 10
 """For one message; then it is tried again, after the last one was read again."""
 _LAST = 200
-"""So many records are looked through for the last message of the channel, before all are."""
+"""So many records are scanned for the last message of the channel, before all are."""
 
 
 class ResolvedTopic:

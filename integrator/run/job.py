@@ -81,7 +81,7 @@ class Job:
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
         self.plan = as_set_aside(self.plan, self.state)
-        self._left.look(self.plan)
+        self._left.find(self.plan)
         self._open_feed()
         self.heart.continues_after(self.state.last_mark())
         self.plan = registered(self.plan, self.state)
@@ -359,14 +359,14 @@ class Job:
                 ending = True
                 break
             self.heart.beat("resting" if retries.resting.is_set() else "integrating", self._feed.away())
-            overdue.look(gate.seconds)
-            steps.look(query)
-            log.look()
+            overdue.check(gate.seconds)
+            steps.report(query)
+            log.write_due()
             time.sleep(_POLL_S)
         if ending:
             gate.end_between_cycles(query, Path(self.state.spark_checkpoint), lambda: self.heart.beat("integrating"))
         gate.raise_failure(query)
-        steps.look(query)
+        steps.report(query)
         if failed is not None:
             raise failed
 

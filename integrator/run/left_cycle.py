@@ -14,12 +14,12 @@ class LeftCycle:
     """
 
     def __init__(self, state: State) -> None:
-        """Take the state of the channel; no cycle is left before `look`."""
+        """Take the state of the channel; no cycle is left before `find`."""
         self._state, self._number, self._slices = state, -1, 0
         self._begun_by: Plan | None = None
         self._current: Plan | None = None
 
-    def look(self, plan: Plan) -> None:
+    def find(self, plan: Plan) -> None:
         """Find the cycle, while the channel is locked. plan: the current one, which is not registered yet."""
         self._number = self._state.begun
         self._slices = self._state.last_slice() + 1 if self._state.is_in_sub_cycle else 0

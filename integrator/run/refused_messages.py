@@ -1,4 +1,4 @@
-"""What becomes of a cycle of which brokers refuse a message for good: the row is looked for, and named."""
+"""What becomes of a cycle of which brokers refuse a message for good: the row is searched for, and named."""
 
 from __future__ import annotations
 

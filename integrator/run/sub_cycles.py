@@ -26,7 +26,7 @@ from integrator.sources.slices import SliceListing
 from integrator.sources.stream import ONE_TASK_BYTES, own_rows
 
 _WAIT_S = 0.05
-"""Between two looks whether the end is asked for."""
+"""Between two checks whether the end is asked for."""
 
 
 class Gate(Protocol):

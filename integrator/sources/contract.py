@@ -309,7 +309,7 @@ class Source(Protocol):
     def notes(self) -> Iterator[str]:
         """Yield what is allowed, and may not be meant."""
 
-    def look(self, directory: str, *, is_free: bool) -> Problems:
+    def inspect(self, directory: str, *, is_free: bool) -> Problems:
         """Yield what this machine lacks. directory: of the channel's file. is_free: no process has the channel."""
 
     def reach(self, directory: str) -> Problems:

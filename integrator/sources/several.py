@@ -143,10 +143,10 @@ class Several(FixedSchemas):
             "{hvr_cap_loc} beside it distinguishes them"
         )
 
-    def look(self, directory: str, *, is_free: bool) -> Problems:
+    def inspect(self, directory: str, *, is_free: bool) -> Problems:
         """Yield why files of this machine cannot be listed."""
         for name, one in self.of:
-            yield from _of(name, one.look(directory, is_free=is_free))
+            yield from _of(name, one.inspect(directory, is_free=is_free))
 
     def reach(self, directory: str) -> Problems:
         """Yield why files of a store cannot be listed."""

@@ -62,7 +62,7 @@ NOTHING_KNOWN: Mapping[str, Slice] = MappingProxyType({})
 class Limit(NamedTuple):
     """How many ranges are listed. most: bytes, about; 0: all. until: where streams end, those alone; None: all.
 
-    known: files by path, which need not be looked at again where they are still there.
+    known: files by path, which need not be inspected again where they are still there.
     """
 
     most: int = 0

@@ -166,7 +166,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with _across_processes():
             self._until = self._listing.until()
         if self._until is None:
-            self._look(ALL)
+            self._take_new(ALL)
             self._frozen = True
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802 - Spark's
@@ -175,13 +175,13 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with _across_processes():
             waiting = self._journal.waiting(start["slices"]) if max_bytes and self._journal.ends else 0
         if not self._frozen and (not max_bytes or waiting < max_bytes):
-            self._look(Limit(max_bytes and max_bytes - waiting, self._until))
+            self._take_new(Limit(max_bytes and max_bytes - waiting, self._until))
         with _across_processes():
             begin, end = start["slices"], self._journal.limit(start["slices"], max_bytes)
             paths = [one.path for _, one in self._journal.between(begin, end)]
             return {"slices": begin + self._listing.together(paths)}
 
-    def _look(self, limit: Limit) -> None:
+    def _take_new(self, limit: Limit) -> None:
         with _across_processes():
             found = self._watch.slices(self._journal.ends, limit)
             if found is not None:

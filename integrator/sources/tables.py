@@ -54,7 +54,7 @@ class Snapshot:
         if len(tables) > 1 and not names:
             report("path", f"is the same for all {len(tables)} tables; write {{hvr_tbl_name}} in it")
 
-    def look(self, tables: Sequence[tuple[str, Table]]) -> Problems:
+    def inspect(self, tables: Sequence[tuple[str, Table]]) -> Problems:
         """Yield which tables have no file on this machine. tables: with their names at the target."""
         if REMOTE in self.location.path:
             return
@@ -98,7 +98,7 @@ class Database:
         if wrong := wrong_url(self.location.url):
             report("url", wrong)
 
-    def look(self, tables: Sequence[tuple[str, Table]]) -> Problems:  # noqa: ARG002 - as Snapshot's
+    def inspect(self, tables: Sequence[tuple[str, Table]]) -> Problems:  # noqa: ARG002 - as Snapshot's
         """Yield nothing: a database is not of this machine."""
         yield from ()
 

@@ -13,12 +13,12 @@ class Watch:
 
     All of a directory is listed again only after twenty times as long as that took: for slices that are written to
     after they were taken, which is an error. Until then nothing is listed where no name was added or removed, and else
-    names that are new are looked at alone.
+    names that are new are listed alone.
     """
 
     REST = 20
     SETTLED_NS = 2_000_000_000
-    """File systems' times are up to two seconds coarse: a name added after a look may have left the same time."""
+    """File systems' times are up to two seconds coarse: a name added after a listing may have left the same time."""
 
     TICK_NS = 20_000_000
     """Local file systems stamp changes by the kernel's tick, of at most ten milliseconds."""

@@ -1,6 +1,6 @@
 """Capture Coalesce: the changes of a key within a transaction as one.
 
-Each key's rows are looked at from first to last: was the row there before, and is it there after? Neither: nothing is
+Each key's rows are read from first to last: was the row there before, and is it there after? Neither: nothing is
 left. Only after: an insert with the last image. Only before: the delete. Both: an update with the first before image,
 if there is one, and the last new one, in which values that it leaves out are those of the row before it. The changed
 row has the position of the last. A key update ends the chain of the old key and begins that of the new one, as a delete

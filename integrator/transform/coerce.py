@@ -110,7 +110,7 @@ class Coercer:
     def _exact(
         self, values: pa.Array, kind: schema.Integer | schema.Decimal, timezone: str, *, nullable: bool
     ) -> pa.Array:
-        """Return exact numbers; each distinct value is looked at once, by itself."""
+        """Return exact numbers; each distinct value is inspected once, by itself."""
         encoded = values.dictionary_encode()
         fits = [_fit(encoded.dictionary.slice(at, 1), kind, timezone) for at in range(len(encoded.dictionary))]
         codes = pc.fill_null(encoded.indices, len(fits)).to_numpy(zero_copy_only=False)

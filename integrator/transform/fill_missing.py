@@ -43,7 +43,7 @@ def filled(changes: ChangeBatch, given: dict[str, Ints]) -> ChangeBatch:
 def latest(chain: Ints, begins: Mask, gone: Mask) -> Ints:
     """Return for each row the last row before it, or itself, of its chain that has a value; -1 for none.
 
-    begins: rows before which nothing of the chain is to be looked at.
+    begins: rows before which nothing of the chain is to be read.
     """
     order = np.argsort(chain, kind="stable")
     rows, of_chain = np.arange(len(chain)), chain[order]

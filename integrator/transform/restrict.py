@@ -51,7 +51,7 @@ def _of_next(rows: Mask) -> Mask:
 
 
 def addressed(addresses: pa.Array, reaches: Callable[[str], bool]) -> Mask:
-    """Return which rows have an address that reaches; each distinct one is looked at once."""
+    """Return which rows have an address that reaches; each distinct one is inspected once."""
     encoded = addresses.dictionary_encode()
     yes = np.array([reaches(text) for text in encoded.dictionary.to_pylist()] or [False], bool)
     codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)

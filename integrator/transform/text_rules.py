@@ -42,7 +42,7 @@ def with_rules(values: pa.Array, rules: TextRules) -> pa.Array:
 
 
 def _mapped(values: pa.Array, characters: tuple[tuple[str, str], ...]) -> pa.Array:
-    """Return text in which characters are replaced, all at once; only texts that have any are looked at one by one."""
+    """Return text in which characters are replaced, all at once; only texts that have any are inspected one by one."""
     special = "[" + "".join(re.escape(character) for character, _ in characters) + "]"
     odd = mask(pc.match_substring_regex(values, special))
     if not odd.any():

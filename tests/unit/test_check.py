@@ -13,7 +13,7 @@ import pytest
 
 from integrator import plan
 from integrator.cli import check as connecting
-from integrator.cli import look, main
+from integrator.cli import inspection, main
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import EnvironmentFault
 from integrator.run.state.directory import State
@@ -74,7 +74,7 @@ def test_a_state_that_our_user_may_not_write_is_found():
         Path(made).chmod(0o755)
         os.seteuid(65534)
         try:
-            found = list(look.of_state(Path(made, "a", "state")))
+            found = list(inspection.of_state(Path(made, "a", "state")))
         finally:
             os.seteuid(0)
     assert found == [

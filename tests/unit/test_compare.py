@@ -17,7 +17,7 @@ from integrator.compare.digests import NO_ROW, RECORD, Digester, Runs, change_of
 from integrator.compare.merging import Clear, folded, merge, merged, merged_topics, repeated
 from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Effects, Texts
 from integrator.compare.results import TableResult, same
-from integrator.compare.rounds import Candidate, Found, Round, first_look, is_same, shown
+from integrator.compare.rounds import Candidate, Found, Round, first_round, is_same, shown
 from integrator.compare.sides import Sides
 from integrator.compare.standing import Standing
 from integrator.compare.tables import Compared
@@ -310,7 +310,7 @@ def test_a_tombstone_of_a_row_whose_key_is_not_known_is_a_difference(tmp_path):
     messages = one.messages.columns.of([b"1", b"2", b"2"], Texts.of([*rows, None]), "t")
     one.at_topic.extend(messages.records)
     found = Found(one, TableResult("t", "topic"))
-    first_look(found, [{("topic", 0): 10}])
+    first_round(found, [{("topic", 0): 10}])
     [candidate] = found.candidates.values()
     candidate.gone = True  # as it is when its message was read again
     again = Round(NoTopics(), None, None, {}, {"t": {}}, {"t": set()})
@@ -352,7 +352,7 @@ def test_a_difference_is_settled_where_its_last_message_is_before_the_place(tmp_
     found["at"] = [1, offset, offset]
     one.at_topic.extend(found)
     found = Found(one, TableResult("t", "topic"))
-    first_look(found, [{("topic", 0): 10}])
+    first_round(found, [{("topic", 0): 10}])
     assert (found.result.rows, found.result.equal) == (3, 1)
     kinds = {each.kind: each for each in found.candidates.values()}
     assert {kind: each.settled for kind, each in kinds.items()} == {

@@ -28,11 +28,11 @@ def test_the_cycles_of_a_minute_are_one_line(clock):
         log.synced(cycle(1, 1, {"t 1": 1}))
         for number in range(2, 12):
             clock[0] += 5
-            log.look()
+            log.write_due()
             log.synced(cycle(number, 2, {"t 1": 1, "u 2": 1}, warnings={"w": 1}))
         assert len(logs) == 1
         clock[0] += 15
-        log.look()
+        log.write_due()
         log.close()
     assert [one["event"] for one in logs] == ["cycle synced", "cycles synced"]
     assert "cycles" not in logs[0]

@@ -204,7 +204,7 @@ def shut(tmp_path, monkeypatch):
 DENIED = {
     "the directory": "{shut}: cannot be listed: Permission denied; give the integrator's user the right to",
     "below it": "{shut}/in: cannot be listed: Permission denied; give the integrator's user the right to",
-    "a link into it": "{inbox}/x.jsonl: cannot be looked at: Permission denied; give the integrator's user the right to, or",
+    "a link into it": "{inbox}/x.jsonl: cannot be inspected: Permission denied; give the integrator's user the right to, or",
 }
 
 
@@ -226,8 +226,8 @@ def test_what_may_not_be_looked_at_is_an_error_that_names_it(what, shut, tmp_pat
 
 NOT_READ = {
     "change files": ("class: files, path: {}/in", "t.sql", "$.locations.src.path: {}/in: cannot be listed: Permission"),
-    "a definition": ("class: files, path: in", "{}/t.sql", "$.tables[0]: cannot be looked at (Permission denied): {}/t.sql"),
-    "a certificate": ("class: socket, listen: '127.0.0.1:1', tls: {{certificate: '{}/c.pem'}}", "t.sql", "$.locations.src.tls: certificate: cannot be looked at (Permission denied): {}/c.pem"),
+    "a definition": ("class: files, path: in", "{}/t.sql", "$.tables[0]: cannot be inspected (Permission denied): {}/t.sql"),
+    "a certificate": ("class: socket, listen: '127.0.0.1:1', tls: {{certificate: '{}/c.pem'}}", "t.sql", "$.locations.src.tls: certificate: cannot be inspected (Permission denied): {}/c.pem"),
     "whole tables": ("class: snapshot, format: csv, path: {}", "t.sql", "$.locations.src.path: {}: cannot be listed: Permission"),
 }  # fmt: skip
 
@@ -243,6 +243,6 @@ def test_check_names_a_path_that_this_user_may_not_read(what, shut, tmp_path, mo
     )
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError) as raised:
-        check.look_at([plan.build("c.yaml", "UTC", refreshing=what == "whole tables")])
+        check.inspect([plan.build("c.yaml", "UTC", refreshing=what == "whole tables")])
     text = str(raised.value).replace(str(shut), "shut")
     assert expected.format("shut") in text

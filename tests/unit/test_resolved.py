@@ -207,24 +207,24 @@ def said():
 
 def test_what_is_new_is_said_once_with_the_ends_of_partitions(resolving):
     one = resolving.start()
-    one.look()
+    one.send_new()
     assert Topic.sent == []
     resolving.found = ReachedMark(mark(1, 64), frozenset())
-    one.look()
-    one.look()
+    one.send_new()
+    one.send_new()
     [message] = said()
     assert (message.epoch, message.point.position, message.offsets) == ("e", "0/40", {"shop.a": [7]})
 
 
 def test_i12_a_process_that_starts_continues_what_was_said(resolving):
     resolving.found = ReachedMark(mark(1, 64), frozenset())
-    resolving.start().look()
+    resolving.start().send_new()
     resolving.found = ReachedMark(mark(1, 32), frozenset())  # of a backup
     later = resolving.start()
-    later.look()
+    later.send_new()
     assert len(said()) == 1
     resolving.found = ReachedMark(mark(2, 96), frozenset())
-    later.look()
+    later.send_new()
     assert [one.point.position for one in said()] == ["0/40", "0/60"]
 
 
@@ -240,15 +240,15 @@ def test_a_message_of_which_nobody_knows_whether_it_is_there_is_said_again(resol
 
 def test_tables_that_are_set_aside_stay(resolving):
     resolving.found, one = ReachedMark(mark(1, 64), frozenset()), resolving.start()
-    one.look()
+    one.send_new()
     resolving.found = ReachedMark(mark(2, 96), frozenset(["s.a"]))
-    one.look()
+    one.send_new()
     assert [(one.point.position, one.tables["a"].why) for one in said()] == [("0/40", ""), ("0/40", "it is set aside")]
 
 
 def test_i5_a_message_that_is_too_large_is_sent_without_its_tables(resolving):
     resolving.found, resolving.recipe.messages.max_bytes = ReachedMark(mark(1, 64), frozenset()), 380
-    resolving.start().look()
+    resolving.start().send_new()
     [message] = said()
     assert (message.point.position, message.tables, message.offsets) == ("0/40", {}, None)
 
@@ -257,7 +257,7 @@ def test_a_topic_of_another_program_is_refused(resolving):
     Topic.sent.append(b'{"other": "program"}')
     resolving.found = ReachedMark(mark(1, 64), frozenset())
     with pytest.raises(EnvironmentFault, match="give resolved messages a topic of their own"):
-        resolving.start().look()
+        resolving.start().send_new()
 
 
 def test_its_failure_is_that_of_the_channel(resolving):

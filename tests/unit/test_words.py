@@ -27,7 +27,7 @@ def _texts(tree):
 def _wrong(path):
     for line, text in _texts(ast.parse(path.read_text(encoding="utf-8"))):
         for word, say in REPLACED.items():
-            if re.search(rf"\b{word}\b", text, re.IGNORECASE):
+            if re.search(rf"\b{word}\b(?! up)", text, re.IGNORECASE):
                 yield f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}:{line}: {word!r} in {text!r}: say {say}"
 
 

@@ -18,7 +18,7 @@ _CONTINUES = re.compile(r"(?::|-)\s+([{\[]).*[}\]]\s*[^\s,}\]#]")
 _APOSTROPHE = re.compile(r"'[^']*'\w")
 
 _LONGEST = 1000
-"""Characters of a line in which its mistake is looked for: two of the patterns take the square of that in steps."""
+"""Characters of a line in which its mistake is searched for: two of the patterns take the square of that in steps."""
 
 Mend = tuple[int, str]
 """A line, counted from 0, and its remedy."""
@@ -35,7 +35,7 @@ class _Stopped:
     lines: Sequence[str]
 
     def line(self, at: int) -> str:
-        """Return a line, as far as it is looked at; the last one for those after it."""
+        """Return a line, as far as it is inspected; the last one for those after it."""
         return self.lines[min(at, len(self.lines) - 1)][:_LONGEST]
 
 

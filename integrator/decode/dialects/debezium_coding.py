@@ -162,7 +162,7 @@ class DebeziumCoding:
 
 
 def _read(text: Octets, at: Slices, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array | None:
-    """Return values as most connectors write them; None where one is written otherwise, or needs a second look."""
+    """Return values as most connectors write them; None where one is written otherwise, or needs a second pass."""
     match kind:
         case schema.Date():
             numbers = read_whole(text, at, quoted=False)

@@ -35,9 +35,9 @@ from integrator.schema import Type, arrow_type, describe
 def unsigned_bigint(values: pa.Array, quoted: Mask, field: Field, modes: DebeziumModes, *, known: bool) -> pa.Array:
     """Return MySQL's bigint unsigned: numbers in the connector's long mode, base64 in its precise mode.
 
-    Without a schema a decimal of 20 digits looks the same: as text (decimal.handling.mode string) it is digits, which
-    are no base64 of what has no sign; a negative number (double) may be of either type, as may one where it is not
-    `known` that the database is MySQL. Raises ValueRefused.
+    Without a schema a decimal of 20 digits is written the same: as text (decimal.handling.mode string) it is digits,
+    which are no base64 of what has no sign; a negative number (double) may be of either type, as may one where it is
+    not `known` that the database is MySQL. Raises ValueRefused.
     """
     what, wanted = describe(UNSIGNED), arrow_type(UNSIGNED)
     mode = "" if field.kind else modes.decimal_handling_mode

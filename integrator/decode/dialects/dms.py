@@ -1,4 +1,4 @@
-"""AWS DMS: messages for Kafka and Kinesis as JSON lines, and files for S3 as CSV or Parquet, chosen by looking.
+"""AWS DMS: messages for Kafka and Kinesis as JSON lines, and files for S3 as CSV or Parquet, recognized by inspection.
 
 https://docs.aws.amazon.com/dms/latest/userguide/CHAP_Target.Kafka.html and CHAP_Target.S3.html. Operations: load and
 insert, update, delete; in files I, U and D in the column Op, which files of a full load may lack: then all rows are

@@ -1,4 +1,4 @@
-"""The `hvr` dialect: one record is one change row, in JSON lines, CSV with a header, or Parquet, chosen by looking.
+"""The `hvr` dialect: one record is one change row, in JSON lines, CSV with a header, or Parquet, by inspection.
 
 A record has the columns of its table and these, of which only hvr_op and hvr_tx_seq are always needed:
 

@@ -34,7 +34,7 @@ _REMEDY = (
 
 
 def keyed(objects: Objects) -> Mask:
-    """Return which lines are keys of records without a value. SCHEMA and KEY were looked for."""
+    """Return which lines are keys of records without a value. SCHEMA and KEY were searched for."""
     return np.asarray(objects.has(SCHEMA) & objects.has(KEY) & (objects.counts() == 2), np.bool_)
 
 

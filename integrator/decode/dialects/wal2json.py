@@ -1,4 +1,4 @@
-"""wal2json, format versions 1 and 2, chosen by looking (https://github.com/eulerto/wal2json).
+"""wal2json, format versions 1 and 2, recognized by inspection (https://github.com/eulerto/wal2json).
 
 The position of a change is its transaction's `nextlsn`, its xid, and the number of the row in the transaction. The
 before image of an update is the replica identity. A value that PostgreSQL left out of an after image (unchanged TOAST)

@@ -14,7 +14,7 @@ from integrator.decode.text.values import from_text
 from integrator.schema import Type, arrow_type
 
 _TEXTUAL = (schema.Date, schema.Time, schema.Timestamp, schema.Interval, schema.Bytes)
-"""Types that are text in JSON; zones are looked at later."""
+"""Types that are text in JSON; zones are inspected later."""
 
 
 @lru_cache(maxsize=1024)

@@ -67,7 +67,7 @@ def _converted(lists: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.A
 def _split(values: pa.Array) -> pa.Array:
     """Return JSON lists of scalars as lists of JSON texts, null where an item is null. Raises ValueError.
 
-    The text of a list may come from a text of JSON, so that nothing has looked at it yet.
+    The text of a list may come from a text of JSON, so that nothing has checked it yet.
     """
     no_lines = Lines("", b"", np.zeros(len(values), np.int64), np.zeros(1, np.int32))
     wrapped = pc.binary_join_element_wise('{"":', pc.fill_null(values, "null"), "}", "")

@@ -19,7 +19,7 @@ MARK = codecs.BOM_UTF8
 """Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
 MOST_BYTES = (1 << 31) - 1
 """Of a line, or of a file that is read at once: Arrow's text has 32-bit offsets."""
-_LOOK = 64 * 1024
+_STARTS_IN = 64 * 1024
 _FIRST_LINES = 100
 _PACKED = (".gz", ".zst", ".bz2", ".lz4")
 """Names of files that Arrow unpacks. Of one without a byte it makes no bytes, and no error."""
@@ -74,11 +74,11 @@ def container_of(file: str) -> str:
     """Return the file's container by its first bytes: json, csv, parquet, or empty."""
     with open_file(file) as stream:
         try:
-            start = stream.read(_LOOK).removeprefix(MARK).lstrip()
-            while not start and (more := stream.read(_LOOK)):
+            start = stream.read(_STARTS_IN).removeprefix(MARK).lstrip()
+            while not start and (more := stream.read(_STARTS_IN)):
                 start = more.lstrip()
-            if start and len(start) < _LOOK:
-                start += stream.read(_LOOK)
+            if start and len(start) < _STARTS_IN:
+                start += stream.read(_STARTS_IN)
         except (OSError, pa.ArrowInvalid) as error:
             raise cut_off(file, error) from error
     if not start:

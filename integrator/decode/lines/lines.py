@@ -145,7 +145,7 @@ class Lines:
 
 
 def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
-    """Return slices of `data` as Arrow strings, in any order: what is between them is never looked at."""
+    """Return slices of `data` as Arrow strings, in any order: what is between them is never inspected."""
     bounds = np.empty(2 * len(starts) + 1, np.int32)
     bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, len(data)
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]

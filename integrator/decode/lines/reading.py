@@ -26,7 +26,7 @@ one encoding begins the sooner."""
 _SMALL_BYTES = 64 * 1024
 """What is read first: room for more is made only where there is more, for many files are small."""
 _PIECE_BYTES = 512 * 1024
-_GROUP = 16  # lines that are decoded together, where a line is looked for that is not UTF-8
+_GROUP = 16  # lines that are decoded together, where a line is searched for that is not UTF-8
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _RETURN = 0x0D
 
@@ -219,7 +219,7 @@ def in_utf_8(lines: Lines, reading: LineReading, *, is_ascii: bool) -> Lines:
 
 
 def _not_utf8(lines: Lines, remedy: str) -> Iterator[Rejected]:
-    """Yield the lines with bytes that are not UTF-8, looked for in groups of lines."""
+    """Yield the lines with bytes that are not UTF-8, searched for in groups of lines."""
     with memoryview(lines.data) as view:
         for begin in range(0, len(lines), _GROUP):
             places = lines.offsets[begin : begin + _GROUP + 1].tolist()

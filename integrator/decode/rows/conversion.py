@@ -155,9 +155,7 @@ class Conversion:
         elif not error.is_whole:
             given = shown(json.loads(value)) if value.startswith('"') else cut(value)
             text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")
-        if (
-            isinstance(self.coding, NullingCoding) and table.key
-        ):  # of a database nobody looks for the place in the spool
+        if isinstance(self.coding, NullingCoding) and table.key:  # of a database nobody needs the position in the spool
             text += f", in the row with {self._key(values, part, row, table)}"
         reason = f"table {table.name}, column {column.name}: {text}; {self._remedy(table, column)}"
         return Fault(self.rows.where(row), reason)

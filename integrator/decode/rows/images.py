@@ -66,7 +66,7 @@ class JsonImages:
 
     is_metadata: whether a name is no column though it is among them. fold: names of columns may be in other case than
     the table's. unavailable: values that stand for one that is not there. key_only: whether before images have nothing
-    but the key: all, none, or those that look so, for all beside the key is null, or a placeholder of `empty`. variant:
+    but the key: all, none, or those that are so, for all beside the key is null, or a placeholder of `empty`. variant:
     of each record, by what its values are read. declared: the datatype that the schema of a variant's records has of a
     name; nothing where it has none. retyped: columns that have another type in the schema of a variant's records: that,
     the table's, and whether it may be null. infers: whether a column that is added has the type of its values in JSON,

@@ -1,4 +1,4 @@
-"""Records of several tables, with a before and an after image each -> change rows, without a look at any one row."""
+"""Records of several tables, with a before and an after image each -> change rows, without a loop over rows."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class BegunCycles:
 
         While the claim is recorded no task begins to send; those that had begun are fenced, one id after the other, and
         what they have committed by then is final. Where the claim is not finished, the next process claims anew. From
-        before the shards are looked at until the record holds, one producer has the id, so that nobody claims between.
+        before the shards are inspected until the record holds, one producer has the id, so that nobody claims between.
         """
         claim, before = dataclasses.replace(record, claimed=True), self._last
         self._write(claim)

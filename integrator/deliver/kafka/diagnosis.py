@@ -1,4 +1,4 @@
-"""Why no broker answers: a look at the first one that is named, with a connection of our own.
+"""Why no broker answers: an inspection of the first one that is named, with a connection of our own.
 
 librdkafka reports a certificate that has expired, one of another host and one of an unknown authority in the same
 words, and nothing at all where one side has TLS and the other has not.

@@ -43,7 +43,7 @@ _ALLOWING = {AclOperation.WRITE, AclOperation.ALL}
 def topic_problems(properties: dict[str, str], topics: Sequence[str]) -> Iterator[str]:
     """Yield what at the brokers would keep messages from those of `topics` that are there.
 
-    Looked at: whether our user may write, whether each partition has a leader, the topics' max.message.bytes beside
+    Inspected: whether our user may write, whether each partition has a leader, the topics' max.message.bytes beside
     message.max.bytes, and min.insync.replicas beside the number of replicas.
     """
     client, there = connected(properties)
@@ -101,8 +101,8 @@ def time_remarks(properties: dict[str, str], topics: Sequence[str]) -> Iterator[
 def creation_problems(properties: dict[str, str], creation: Creation, topics: Sequence[str]) -> Iterator[str]:
     """Yield what at the brokers does not allow `topics` that are to be created, or would keep messages from them.
 
-    The brokers look at them as if they were created, and report what they would refuse. What the brokers do not show
-    is not looked at: without the ACL DescribeConfigs on the cluster, or where they are not Apache Kafka's and have no
+    The brokers check them as if they were created, and report what they would refuse. What the brokers do not show
+    is not checked: without the ACL DescribeConfigs on the cluster, or where they are not Apache Kafka's and have no
     such settings.
     """
     client, there = connected(properties)

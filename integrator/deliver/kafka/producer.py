@@ -26,8 +26,8 @@ _HELD_BYTES = 128 * 1024 * 1024
 _WAIT_S = 0.002
 _FLUSH_SLICE_S, _PURGE_S = 0.1, 1.0
 _SHORT_SLICE_S, _SHORT_SLICES = 0.001, 100
-"""rd_kafka_flush looks each 10 ms whether all is acknowledged, for no acknowledgement wakes it: a small cycle waits for
-that. In calls of 1 ms, at first, 10 messages take 1.1 ms instead of 10.1."""
+"""rd_kafka_flush checks each 10 ms whether all is acknowledged, for no acknowledgement wakes it: a small cycle waits
+for that. In calls of 1 ms, at first, 10 messages take 1.1 ms instead of 10.1."""
 _TIMEOUT = "message.timeout.ms"
 _DEFAULT_TIMEOUT_MS = "300000"
 """librdkafka's."""
@@ -55,7 +55,7 @@ class KafkaProducer:
     """Sends messages in order, never drops one unsaid, and says what became of them.
 
     Once a message has failed, none after it is sent (I3). librdkafka would drop one whose time is over, and send the
-    next: so messages have no end there, and the time of the oldest is looked at here.
+    next: so messages have no end there, and the time of the oldest is checked here.
     """
 
     def __init__(self, properties: dict[str, str]) -> None:

@@ -113,7 +113,7 @@ def _not_made(
         why = f"the brokers have {AUTO_CREATE}=false; {BY_CHANNEL}"
     else:
         seen = reason.str() if reason is not None else "the partitions have no leaders"
-        why = f"{seen} after {TIMEOUT_S:.0f} s; look at {AUTO_CREATE} of the brokers, or {BY_CHANNEL}"
+        why = f"{seen} after {TIMEOUT_S:.0f} s; check {AUTO_CREATE} of the brokers, or {BY_CHANNEL}"
     return f"{text}: {why}"
 
 
@@ -180,7 +180,7 @@ def created(
 ) -> Iterator[tuple[str, KafkaError]]:
     """Create topics, each by its rule; yield those that the brokers refuse, and why.
 
-    only_asked: they look at them, and create none.
+    only_asked: they check them, and create none.
     """
     new = [
         NewTopic(

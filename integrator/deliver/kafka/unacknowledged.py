@@ -1,4 +1,4 @@
-"""Why messages were not acknowledged: a look at the topics, for librdkafka reports only that it could not send."""
+"""Why messages were not acknowledged: the topics are inspected, for librdkafka reports only that it could not send."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ UNEXPLAINED = (
 )
 """librdkafka's codes of errors behind which the topics' state is."""
 _SHOWN = 3
-_LOOK_S, _KEPT_S = 3.0, 60.0
+_INSPECT_S, _KEPT_S = 3.0, 60.0
 _LEAST = "min.insync.replicas"
 
 
 class Reasons:
-    """Why deliveries of a channel fail. Where brokers do not answer, a look takes seconds, in which nothing is sent.
+    """Why deliveries of a channel fail. Without an answer of brokers it takes seconds, in which nothing is sent.
 
     So what was found is kept for a minute, or until a delivery does not fail.
     """
@@ -44,23 +44,23 @@ class Reasons:
         now = time.monotonic()
         age = now - self._at
         if age > _KEPT_S:
-            self._found, age = self._look(), 0.0
+            self._found, age = self._inspect(), 0.0
             self._at = time.monotonic()
         seen = f" (seen {age:.0f} s ago)" if age else ""
         return DeliveryError(f"{error}. Why: {self._found}{seen}")
 
     def forget(self) -> None:
-        """Look again at the next failure: what kept messages from the topics does so no more."""
+        """Inspect again at the next failure: what kept messages from the topics does so no more."""
         self._at = float("-inf")
 
-    def _look(self) -> str:
+    def _inspect(self) -> str:
         try:
-            client, there = connected(self._properties, _LOOK_S)
+            client, there = connected(self._properties, _INSPECT_S)
             found = list(_problems(client, there, self._topics))
         except EnvironmentFault as fault:
             found = [str(fault)]
         except KafkaException as failure:
-            found = [f"the topics cannot be looked at: {failure.args[0].str()}"]
+            found = [f"the topics cannot be inspected: {failure.args[0].str()}"]
         more = f" (and {len(found) - _SHOWN} more of the kind)" if len(found) > _SHOWN else ""
         reason = "; ".join(found[:_SHOWN]) or (
             "the brokers answer, and the topics have leaders and replicas enough: they were away, or are slower than "

@@ -170,7 +170,7 @@ class Decoding:
             raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
 
     def _before_next(self, stream: str) -> OpenTransaction:
-        """Return the transaction that is open before a stream's next record, looking back as far as needed."""
+        """Return the transaction that is open before a stream's next record, reading back as far as needed."""
         if self._recipe.read.sent_later:
             return ENDED
         if stream not in self._open:

@@ -73,7 +73,7 @@ def first_pass(
 def freeze_modules() -> None:
     """Take the process's objects out of garbage collection after its first task: they are modules and what is kept.
 
-    PySpark collects garbage after each task, which is 70 ms to look at them all, and the next cycle waits for it.
+    PySpark collects garbage after each task, which is 70 ms for them all, and the next cycle waits for it.
     """
     gc.freeze()
 

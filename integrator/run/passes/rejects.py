@@ -54,7 +54,7 @@ class TooMany:
                 raise PublicDataError(
                     Fault(
                         Place(file, int(line)),
-                        f"{many} rejected up to here (errors.threshold); look at the dead letters or the "
+                        f"{many} rejected up to here (errors.threshold); read the dead letters or the "
                         "log for the reasons, and mend the channel or its source",
                     )
                 )

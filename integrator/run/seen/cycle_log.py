@@ -67,7 +67,7 @@ class CycleLog:
         for name in ("operations", *_ONLY_SOME):
             waiting[name] = _sum(waiting.get(name), getattr(cycle, name))
 
-    def look(self) -> None:
+    def write_due(self) -> None:
         """Log what waits for a minute."""
         with self._lock:
             if self._is_due:

@@ -1,6 +1,6 @@
 """Records the failures of a channel: in the log, for the observer, and in failure.json until another one comes.
 
-It is kept after it was mended, so that whoever looks in the morning sees what happened at night.
+It is kept after it was mended, so that whoever reads it in the morning sees what happened at night.
 """
 
 from __future__ import annotations

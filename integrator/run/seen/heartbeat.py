@@ -1,4 +1,4 @@
-"""A file that says that the daemon lives, and what it does: for supervisors that look from outside."""
+"""A file that says that the daemon lives, and what it does: for supervisors outside of it."""
 
 from __future__ import annotations
 

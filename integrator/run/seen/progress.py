@@ -118,7 +118,7 @@ class Overdue:
         self._log = structlog.get_logger().bind(channel=channel)
         self._next_s = self.FIRST_S
 
-    def look(self, seconds: float) -> None:
+    def check(self, seconds: float) -> None:
         """Take how long the cycle that is under way has taken; 0 where none is."""
         if seconds < self.FIRST_S:
             self._next_s = self.FIRST_S

@@ -31,7 +31,7 @@ class SparkSteps:
         """Take note of a synced cycle."""
         self._synced = cycle
 
-    def look(self, query: StreamingQuery) -> None:
+    def report(self, query: StreamingQuery) -> None:
         """Report the seconds of the last cycle, by step, if Spark has committed it and they are not reported yet."""
         if self._synced == self._seen:
             return

@@ -29,7 +29,7 @@ if __name__ == "__main__":
 
         list(import_steps(iter(())))
         days_of(1970, 1, 1)  # Numba prepares for the first loop of a process, 0.5 s of CPU, which forks then need not
-        # What is imported lives as long as the worker: it need not be looked at by the collection after each task, nor
+        # What is imported lives as long as the worker: it need not be inspected by the collection after each task, nor
         # be copied for that. Nor need one follow each 700 objects: of a recipe of 2,000 tables, a fifth of the time.
         # https://docs.python.org/3/library/gc.html#gc.freeze
         gc.collect()

@@ -18,7 +18,7 @@ from integrator.sources.slices import Limit, Slice
 
 MOST_ENTRIES = 200_000
 """Entries that could be compacted, of a stream that runs: half a day of a socket that always has something new."""
-_LOOK_S = 60.0
+_INSPECT_S = 60.0
 
 
 class JournalCompaction:
@@ -28,7 +28,7 @@ class JournalCompaction:
         """Take the channel's state, and the feed of its source."""
         self._state, self._feed = state, feed
         self._log = structlog.get_logger().bind(channel=channel)
-        self._compacted, self._look_at = 0, 0.0
+        self._compacted, self._inspect_at = 0, 0.0
 
     def compact(self, listed: Callable[[Mapping[str, int], Limit], list[Slice]]) -> None:
         """Have the journal follow slices that were mended, and forget those that no cycle can need any more.
@@ -41,13 +41,13 @@ class JournalCompaction:
             self._log.warning("change files mended", files=mended)
         self._feed.compact(journal, self._state.compactable())
         self._compacted = journal.compacted
-        self._look_at = time.monotonic() + _LOOK_S
+        self._inspect_at = time.monotonic() + _INSPECT_S
 
     def is_due(self) -> bool:
         """Return whether the stream is to end after its cycle, for the journal to be renewed."""
         now = time.monotonic()
-        if now < self._look_at:
+        if now < self._inspect_at:
             return False
-        self._look_at = now + _LOOK_S
+        self._inspect_at = now + _INSPECT_S
         most = max(MOST_ENTRIES, least_compacted(self._compacted))  # fewer would not be compacted
         return self._state.compactable() - self._compacted > most

@@ -1,4 +1,4 @@
-"""Synced cycles, looked back on, and gone back to: what came after one is sent again."""
+"""Synced cycles, listed, and gone back to: what came after one is sent again."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Rejections:
-    """The rejected lines of a file: how many, some of them, and what `TooMany` looks at."""
+    """The rejected lines of a file: how many, some of them, and what `TooMany` counts."""
 
     file: str
     count: int

@@ -21,7 +21,7 @@ from integrator.sources.capture.record import ANEW, Record
 
 APPLIES_S = 30.0
 """For so long a server that is promoted may still apply what it has received."""
-_LOOK_S = 0.5
+_POLL_S = 0.5
 _FIRST_EVENTS = 4
 """In which each file has what is before it; encryption has one of its own."""
 _BEFORE_FILES = frozenset(("Previous_gtids", "Gtid_list"))
@@ -119,7 +119,7 @@ class Successor:
                     "what it replicates (log_replica_updates). Promote a server that has them, or mend the address; "
                     f"or, {ANEW}"
                 )
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
     def _first_file(self, files: Sequence[str]) -> str:
         """Return the file to begin with: the last one before which is nothing that was not captured.

@@ -29,7 +29,7 @@ _FRAME_BYTES = 1024 * 1024
 _BEGIN = "start transaction with consistent snapshot"
 _FREED = "rollback to savepoint before_table"
 """Else the table could not be altered until the end."""
-_LOOK_S, _SILENT_S, _LOCK_S, _REST, _XA_S = 0.2, 60.0, 5, 10, 5.0
+_POLL_S, _SILENT_S, _LOCK_S, _REST, _XA_S = 0.2, 60.0, 5, 10, 5.0
 """_LOCK_S: who writes waits for as long as we wait for the lock; so it is given up, and tried again after _REST
 times as long."""
 
@@ -167,7 +167,7 @@ class SnapshotPoints:
             open_ = {one for one in session.rows(OPEN_TRANSACTIONS) if one[0]}
             while open_ & set(session.rows(OPEN_TRANSACTIONS)):
                 self._log.info("waits for transactions that are open")
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_S)
 
     def later(self) -> Point:
         """Return a position. Raises as `first`, and NotYet."""

@@ -246,7 +246,7 @@ def _added_by(part: list[str]) -> list[str]:
 def _gives_values(part: list[str]) -> bool:
     """Return whether a part of an ALTER TABLE gives columns of rows that are there another value or name.
 
-    MODIFY and CHANGE count whatever they change: which types convert without a change of values is not looked into. A
+    MODIFY and CHANGE count whatever they change: which types convert without a change of values is not examined. A
     primary key has zeros, where a client is not strict, for nulls.
     """
     match part:

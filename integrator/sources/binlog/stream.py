@@ -144,11 +144,11 @@ class Stream(SpoolingStream):
                 )
             self._server_log.position = position
             self._learn(session, position)
-            rows.continue_at(position, tables.look())
+            rows.continue_at(position, tables.inspect())
             self._begin_segments()
             return
         if known.creating:
-            self._server_log.position = rows.begin_with(tables.look(), lambda at: self._learn(session, at))
+            self._server_log.position = rows.begin_with(tables.inspect(), lambda at: self._learn(session, at))
             self._begin_segments()
             self.copy()
             return
@@ -301,7 +301,7 @@ class TableRows(RowsOnly["Captures"]):
             _check_same(session, record, system, record.database if record else "")
             known = record or Record(system, "", "")
             rows = self._begin(ReadPoints(self._at.server, self._at.location, known.numbers, self._next), known)
-            return Tables(session, self._at.location, rows, self._intake, self._log).look()
+            return Tables(session, self._at.location, rows, self._intake, self._log).inspect()
 
 
 def _check_same(session: Session, record: Record | None, system: str, base: str) -> None:

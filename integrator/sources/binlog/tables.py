@@ -23,14 +23,14 @@ from integrator.sources.binlog.table_map import TableMap, table_map
 from integrator.sources.capture.first_rows import FirstRows
 from integrator.sources.capture.intake import Intake
 
-_LOOK_S = 60.0
-"""Tables are looked for when a statement defines some; beside that, rights may come."""
+_INSPECT_S = 60.0
+"""Tables are searched for when a statement defines some; beside that, rights may come."""
 
 
 class Tables:
     """The tables that a location is for. Each has a number, which the record keeps; one that is made anew has another.
 
-    there: what `look` returned last. charsets: those of the server. replayed: the tables that had numbers when a
+    there: what `inspect` returned last. charsets: those of the server. replayed: the tables that had numbers when a
     transaction was interrupted that comes again; changes of others are counted as they were then. None: none does.
     """
 
@@ -39,7 +39,7 @@ class Tables:
         self._session, self._location, self._rows, self._intake, self._log = session, location, rows, intake, log
         self.charsets = Charsets(session)
         self.replayed: set[str] | None = None
-        self._looked, self._is_stale = time.monotonic(), False
+        self._inspected, self._is_stale = time.monotonic(), False
         self._maps: dict[bytes, Rows | None] = {}
         self._by_number: dict[bytes, Rows | None] = {}
         self._named: dict[str, TableMap] = {}
@@ -54,12 +54,12 @@ class Tables:
 
     @property
     def is_due(self) -> bool:
-        """Whether tables are to be looked for."""
-        return self._is_stale or time.monotonic() - self._looked > _LOOK_S
+        """Whether tables are to be searched for."""
+        return self._is_stale or time.monotonic() - self._inspected > _INSPECT_S
 
-    def look(self) -> Sequence[Captured]:
+    def inspect(self) -> Sequence[Captured]:
         """Return the tables that there are now. Raises EnvironmentFault for one that cannot be captured any more."""
-        self._looked, self._is_stale = time.monotonic(), False
+        self._inspected, self._is_stale = time.monotonic(), False
         record = self._rows.record
         there = found(self._session, self._location, record.numbers)
         self._left_out = there.left_out
@@ -109,11 +109,11 @@ class Tables:
         numbers.update({name: number for number, name in enumerate(names, first)})
 
     def find(self, least: int) -> None:
-        """Have the rows of new tables be due, at a position that is not before `least`; else they are looked for again.
+        """Have the rows of new tables be due, at a position that is not before `least`; else they are listed again.
 
         A transaction that is in the log may not be in a snapshot yet.
         """
-        if not self._rows.look_for(self.look(), least):
+        if not self._rows.make_due(self.inspect(), least):
             self._is_stale = True
 
     def find_again(self, least: int) -> None:
@@ -123,7 +123,7 @@ class Tables:
 
     def find_next(self, least: int) -> None:
         """Have the rows that are left of the tables that were found be due, as `find` does."""
-        self._rows.look_for(self.there, least, is_next=True)
+        self._rows.make_due(self.there, least, is_next=True)
 
     def begin(self) -> None:
         """Begin a transaction: each of its statements has the maps of its tables."""

@@ -137,7 +137,7 @@ class FirstRows:
         self.note_read(tables)
         self._log.info("capture continues what another program has sent", position=self._points.shown(position))
 
-    def look_for(self, tables: Sequence[Captured], least: int = 0, *, is_next: bool = False) -> bool:
+    def make_due(self, tables: Sequence[Captured], least: int = 0, *, is_next: bool = False) -> bool:
         """Have the rows of tables that came since be due, at a position from which their changes are read, too.
 
         Return False where that is to be tried again at once: the position must not be before `least`, up to where the

@@ -111,7 +111,7 @@ class Intake:
     def take_changes(self, frames: Octets, at: int, limit: int) -> int:
         """Write whole transactions, and rows whose relation is in the segment; return the first frame that is another.
 
-        limit: transactions whose commit is there, or after it, are to be looked at.
+        limit: transactions whose commit is there, or after it, are to be checked.
         """
         if self._skipped or self._comes_again:
             return at
@@ -167,7 +167,7 @@ class Intake:
         self._forget_oids()
 
     def _know_oid(self, oid: bytes) -> None:
-        """Note that rows of a relation need no look in this segment."""
+        """Note that rows of a relation need no inspection in this segment."""
         number = int.from_bytes(oid, "big")
         self._known.add(oid)
         self._oids = np.insert(self._oids, np.searchsorted(self._oids, number), number)

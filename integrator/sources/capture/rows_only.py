@@ -46,7 +46,7 @@ class RowsOnly(SpoolingStream, Generic[Captures]):
             )
         try:
             tables = self._find(record)
-            self._first_rows.look_for(tables)
+            self._first_rows.make_due(tables)
             self._capture.connected()
             self.copy()
         finally:

@@ -214,7 +214,7 @@ class CapturedSource:
         for key in set() if self.location.captures_changes else _OF_CHANGES & self.location.model_fields_set:
             report(key, "does nothing with `snapshot: only`, with which no changes are captured: leave it out")
 
-    def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
+    def inspect(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
         """Yield nothing: the database is not on this machine."""
         yield from ()
 

@@ -22,7 +22,7 @@ from integrator.sources.spool import Spool
 
 SEGMENT_BYTES, SEGMENT_S, BACKLOG_S = 16 * 1024 * 1024, 0.05, 1.0
 SEAL_S = 0.005
-"""Between two looks whether a segment can be sealed."""
+"""Between two checks whether a segment can be sealed."""
 _FULL_S, _ROWS_S = 0.2, 1.0
 
 
@@ -116,7 +116,7 @@ class SpoolingStream:
 
     @property
     def _there(self) -> Sequence[Captured]:
-        """The tables that were captured when they were looked for last; none where no changes of them follow."""
+        """The tables that were captured when they were searched for last; none where no changes of them follow."""
         return ()
 
     def copy(self) -> None:

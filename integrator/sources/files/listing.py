@@ -125,9 +125,9 @@ def _no_utf8(path: bytes) -> str:
     )
 
 
-def _not_looked_at(path: bytes, error: OSError) -> str:
+def _not_inspected(path: bytes, error: OSError) -> str:
     return (
-        f"{path.decode('utf-8', 'backslashreplace')}: cannot be looked at: {error.strerror}; {RIGHT}, or "
+        f"{path.decode('utf-8', 'backslashreplace')}: cannot be inspected: {error.strerror}; {RIGHT}, or "
         "have the location's `ignore` match it"
     )
 
@@ -158,7 +158,7 @@ def _local(base: str, wanted: _Wanted, known: Mapping[str, Slice] = NOTHING_KNOW
             status = os.stat(above + written)  # noqa: PTH116 - pathlib takes no bytes
         except OSError as error:
             if error.errno not in _NO_FILE:
-                raise EnvironmentFault(_not_looked_at(above + written, error)) from error
+                raise EnvironmentFault(_not_inspected(above + written, error)) from error
             continue
         if S_ISREG(status.st_mode):
             files.append((name, Slice(path, status.st_size, status.st_mtime_ns)))

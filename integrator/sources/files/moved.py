@@ -15,7 +15,7 @@ def check(journal: Journal, files: Sequence[Slice], real: Callable[[str], str] =
     """Raise ConfigurationError for the first of `files` that the journal has under another path.
 
     real: from the path of a slice to that of its file.
-    Compacted entries are not looked at: of them nothing but a hash of the path is known.
+    Compacted entries are not compared: of them nothing but a hash of the path is known.
     """
     known: defaultdict[str, list[Slice]] = defaultdict(list)
     for entry in journal.uncompacted:

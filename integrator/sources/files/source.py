@@ -50,7 +50,7 @@ class Files(FixedSchemas):
         """Yield nothing: no setting is unsafe."""
         yield from ()
 
-    def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
+    def inspect(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
         """Yield why files of this machine cannot be listed."""
         if REMOTE not in self.location.path:
             yield from self._listed(directory)

@@ -27,7 +27,7 @@ from integrator.sources.slices import ALL, NOTHING_TAKEN, Limit, Slice
 SLICE_BYTES = 16 * 1024 * 1024
 """About how many bytes of values a slice has: a task reads whole slices."""
 TOPICS_S = 5.0
-"""How often topics and partitions are looked for."""
+"""How often topics and partitions are searched for."""
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ FILE = "schemas.json"
 SCHEMA_KINDS: dict[str, SchemaKind] = {"avro": "AVRO", "protobuf": "PROTOBUF"}
 """The encodings whose records need a schema, and what a registry calls them."""
 _PLAIN: dict[str, Unframed] = {"json": "json", "text": "text", "bytes": "bytes"}
-_LOOKED_AT = 200
-"""Offsets of each end of a partition in which a record is looked for, to learn its schema."""
+_SAMPLE_RECORDS = 200
+"""Offsets of each end of a partition in which a record is searched for, to learn its schema."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def some_blocks(cluster: Cluster, properties: Mapping[str, str], topic: str) -> 
     try:
         for _, one in partitions:
             begin, end = low[topic, one], stable[topic, one]
-            for first, last in ((begin, min(end, begin + _LOOKED_AT)), (max(begin, end - _LOOKED_AT), end)):
+            for first, last in ((begin, min(end, begin + _SAMPLE_RECORDS)), (max(begin, end - _SAMPLE_RECORDS), end)):
                 wanted = Range(topic, one, first, last)
                 if first < last:
                     yield from ((wanted, block) for block in consumer.read(wanted))

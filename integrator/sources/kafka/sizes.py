@@ -1,4 +1,4 @@
-"""How many bytes an offset of a partition has, about: by a look at some records, where there are more than a few."""
+"""How many bytes an offset of a partition has, about: by some records, where there are more than a few."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from integrator.librdkafka.fetching import Range
 from integrator.sources.kafka.ranges import Stream
 
 FEW = 100
-"""So few offsets are not looked at: brokers take records of a MiB at most by default, and a cycle may have as much."""
+"""So few offsets are not inspected: brokers take records of a MiB at most by default, and a cycle may have as much."""
 _ASSUMED_BYTES = 1_000
 """Of an offset, where there are so few."""
 _KNOWN_FOR = 10_000
 """After so many offsets records may have become others."""
 _OFFSETS, _BYTES = 1_000, 64 << 10
-"""How much is looked at: until the one or the other has come."""
+"""How much is inspected: until the one or the other has come."""
 _SAMPLE_S = 10.0
 
 
@@ -36,12 +36,12 @@ class _Seen(NamedTuple):
 
 def means(properties: Mapping[str, str], left: Sequence[Untaken]) -> list[float]:
     """Return of each partition about how many bytes an offset has there. Raises ReadFault."""
-    with _LOOKING:
-        _look_at(properties, [one for one in left if _is_unknown(one)])
+    with _INSPECTING:
+        _inspect(properties, [one for one in left if _is_unknown(one)])
     return [_MEANS[str(one.stream)].mean if str(one.stream) in _MEANS else _ASSUMED_BYTES for one in left]
 
 
-def _look_at(properties: Mapping[str, str], unknown: Sequence[Untaken]) -> None:
+def _inspect(properties: Mapping[str, str], unknown: Sequence[Untaken]) -> None:
     if unknown:
         key = tuple(sorted(properties.items()))
         if key not in _CONSUMERS:
@@ -72,6 +72,6 @@ def _mean(consumer: Consumer, wanted: Range) -> float:
 
 _CONSUMERS: dict[tuple[tuple[str, str], ...], Consumer] = {}
 _MEANS: dict[str, _Seen] = {}
-"""Of streams that were looked at."""
-_LOOKING = threading.Lock()
+"""Of streams that were inspected."""
+_INSPECTING = threading.Lock()
 """A consumer is used by one thread at a time, and who asks for the lag has another than the channel."""

@@ -32,9 +32,9 @@ from integrator.sources.kafka.deleted_keys import line_with_key
 from integrator.sources.kafka.ranges import Stream
 
 _FIRST = 100
-"""Offsets that are looked at first for a record, to recognize its dialect."""
+"""Offsets that are inspected first for a record, to recognize its dialect."""
 _BEFORE = 8
-"""Offsets in which the record before a range is looked for: marks of transactions have offsets, too."""
+"""Offsets in which the record before a range is searched for: marks of transactions have offsets, too."""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ class Topics:
         """Yield what of the access is unsafe."""
         yield from kafka_access.access_notes(self.properties)
 
-    def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
+    def inspect(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
         """Yield nothing: topics are not on this machine."""
         yield from ()
 

@@ -17,9 +17,10 @@ from integrator.sources.postgres.tables import PublishedTables
 
 
 class Announced:
-    """Looks at each relation, and at the message after it, before they are taken.
+    """Inspects each relation, and the message after it, before they are taken.
 
-    look: looks for tables again. leave: leaves out changes of tables from now on, by their names, with their oids.
+    inspect: lists the published tables again. leave: skips changes of tables from now on, by their
+    names, with their oids.
     """
 
     def __init__(
@@ -27,13 +28,13 @@ class Announced:
         tables: PublishedTables,
         rows: FirstRows,
         intake: Intake,
-        look: Callable[[], None],
+        inspect: Callable[[], None],
         leave: Callable[[Mapping[str, int]], None],
         log: Any,
     ) -> None:
         """Take what changes are captured by."""
         self._tables, self._rows, self._intake = tables, rows, intake
-        self._look, self._leave, self._log = look, leave, log
+        self._inspect, self._leave, self._log = inspect, leave, log
         self._last: Relation | None = None
         """The relation that the message before announced, if it announced one."""
         self._gone: tuple[Relation, Relation] | None = None
@@ -41,18 +42,18 @@ class Announced:
 
     @property
     def waits(self) -> bool:
-        """Whether the next message is to be looked at by `settle`."""
+        """Whether the next message is to be inspected by `settle`."""
         return self._gone is not None
 
     def take(self, relation: Relation) -> None:
-        """Look for a table that is new; leave one that has a name that is not meant; log one that is not captured.
+        """List tables where one is new; leave one that has a name that is not meant; log one that is not captured.
 
         A table whose rows cannot follow from its changes any more is read again. Raises IntegratorError.
         """
         if self._is_read(relation):
             self._take_captured(relation)
         elif not self._tables.has_partition(relation.oid):
-            self._look()
+            self._inspect()
             whole = self._last  # the server announces a partition right after its table
             if whole is not None and self._is_read(whole) and self._tables.is_divided(whole.oid):
                 self._gone = whole, relation
@@ -74,10 +75,10 @@ class Announced:
         elif not self._tables.has_partition(part.oid) and not self._intake.is_repeated:
             why = f"it had a partition while rows changed that it has no more: {part.full_name}"
             self._rows.note_rewritten({whole.full_name: why})
-            self._look()
+            self._inspect()
 
     def _take_captured(self, relation: Relation) -> None:
-        """Look at a table whose changes are written.
+        """Inspect a table whose changes are written.
 
         Changes of a table that had another name are of that one: where it is called as before again, it lacks them.
         """
@@ -91,12 +92,12 @@ class Announced:
         if relation.full_name not in names:
             why = f"it was called {relation.full_name} while rows changed"
         elif self._tables.renamed(relation, self._rows.record):
-            self._look()
+            self._inspect()
             if came := self._tables.renamed(relation, self._rows.record):
                 why = f"it had columns of other names while rows changed: {', '.join(came)}"
         if why:
             self._rows.note_rewritten(dict.fromkeys(names, why))
-            self._look()
+            self._inspect()
 
     def _log_missing(self, relation: Relation) -> None:
         """Log a table that is published, and not captured."""

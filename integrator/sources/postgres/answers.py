@@ -25,7 +25,7 @@ class Answers:
 
     @property
     def seen(self) -> int:
-        """Up to where the server has looked for changes."""
+        """Up to where the server has searched for changes."""
         return self._replication.seen
 
     @property
@@ -41,7 +41,7 @@ class Answers:
         self._report(lsn)
 
     def ask(self) -> None:
-        """Ask the server how far it has looked."""
+        """Ask the server how far it has read its log."""
         if not self._asks:
             self._report(0, ask=True)
 

@@ -27,7 +27,7 @@ from integrator.engine.replication import (
 from integrator.sources.postgres.server import Server, psycopg2
 
 ROOM_BYTES = 1 << 20
-"""Of a block, between two looks at the clock; a larger message has a block of its own."""
+"""Of a block, between two readings of the clock; a larger message has a block of its own."""
 _NEVER_S = 1 << 20
 """Between messages that psycopg2 sends by itself."""
 _SQLSTATE = ord("C")
@@ -59,7 +59,7 @@ class Replication:
 
     @property
     def seen(self) -> int:
-        """Up to where the server has looked for changes."""
+        """Up to where the server has searched for changes."""
         return int(self._state[SEEN])
 
     @property

@@ -133,7 +133,7 @@ class Slot:
 def has_changes(session: Session, names: Names, until: int) -> bool:
     """Return whether a slot that nobody reads has changes of the publication's tables, up to a position in the log.
 
-    They are looked at, and stay: https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-REPLICATION
+    They are inspected, and stay: https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-REPLICATION
     """
     kinds = ", ".join(str(one) for one in (INSERT, UPDATE, DELETE, TRUNCATE))
     rows = session.rows(

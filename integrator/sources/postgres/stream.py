@@ -151,7 +151,7 @@ class Stream(SpoolingStream):
         if names.failover and slot is not None and not slot.failover:
             self._server.replicate(f"ALTER_REPLICATION_SLOT {quoted(names.slot)} (FAILOVER)")
         published = self._published = PublishedTables(session, self._location, names, self._log, self._spool.path)
-        tables = published.look(record)
+        tables = published.inspect(record)
         known = record if record is not None and slot is not None else Record(system, database, names.slot)
         known.timeline, known.unpublished = now, published.unpublished
         rows = self._rows = FirstRows(
@@ -162,8 +162,8 @@ class Stream(SpoolingStream):
             self._log,
             self._location,
         )
-        look, leave = self._look_for_tables, self._leave
-        self._announced = Announced(published, rows, self._intake, look, leave, self._log)
+        inspect, leave = self._inspect_tables, self._leave
+        self._announced = Announced(published, rows, self._intake, inspect, leave, self._log)
         if slot is None:
             self._confirmed = rows.begin_with(tables)
             self.copy()
@@ -177,7 +177,7 @@ class Stream(SpoolingStream):
                 self._intake.expect(durable.last)
             self._leave(published.left(known))
             rows.note_rewritten(published.rewritten(known))
-            rows.look_for(tables)
+            rows.make_due(tables)
         if self._until_now:
             end = END if is_standby(session) else f"pg_logical_emit_message(true, {literal(OWN_PREFIX)}, '')"
             [(now,)] = session.rows(f"select ({end}) - '0/0'")
@@ -185,7 +185,7 @@ class Stream(SpoolingStream):
 
     def _receive(self, replication: Replication, answers: Answers) -> None:
         """Read messages until the end is asked for, or all is read that is to be read."""
-        looked = time.monotonic()
+        inspected = time.monotonic()
         while True:
             idle = self._read_some(replication)
             now = time.monotonic()
@@ -208,11 +208,11 @@ class Stream(SpoolingStream):
             answers.alive(reads=True)
             if self._intake.is_open:
                 continue
-            if now - looked > _TABLES_S:
-                looked = now
-                self._look_for_tables()
+            if now - inspected > _TABLES_S:
+                inspected = now
+                self._inspect_tables()
             elif self._is_next():
-                self._first_rows.look_for(self._tables.there, is_next=True)
+                self._first_rows.make_due(self._tables.there, is_next=True)
 
     def _read_some(self, replication: Replication) -> bool:
         """Take messages that have come; return whether none have."""
@@ -246,12 +246,12 @@ class Stream(SpoolingStream):
         if (position := self._first_rows.position) is not None and lsn >= position:
             self.copy()
 
-    def _look_for_tables(self) -> None:
+    def _inspect_tables(self) -> None:
         record = self._first_rows.record
-        tables = self._tables.look(record)
+        tables = self._tables.inspect(record)
         self._leave(self._tables.left(record))
         self._first_rows.note_rewritten(self._tables.rewritten(record))
-        self._first_rows.look_for(tables)
+        self._first_rows.make_due(tables)
 
     def _leave(self, tables: Mapping[str, int]) -> None:
         """Leave out changes of tables from now on; their rows are read again should they be captured again."""

@@ -26,9 +26,9 @@ class PublishedTables:
         """The tables that the publication lacks, and what must be done."""
         self._found = Found(())
         self.there: Sequence[Captured] = ()
-        """The tables that the publication had when they were looked for."""
+        """The tables that the publication had when they were searched for."""
 
-    def look(self, record: Record | None) -> Sequence[Captured]:
+    def inspect(self, record: Record | None) -> Sequence[Captured]:
         """Return the tables that the publication has now. Raises IntegratorError. record: of what was captured."""
         self._found = found(self._session, self._location)
 

@@ -1,7 +1,7 @@
-"""Lines that a sender sends, looked at before they count as received.
+"""Lines that a sender sends, inspected before they count as received.
 
 Each is one JSON object, null, or blank; and its envelope and its table are what the channel reads. What is refused here
-is what the decoder would refuse later, when the sender is gone: it is the same check. Values are not looked at.
+is what the decoder would refuse later, when the sender is gone: it is the same check. Values are not checked.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def line_gate_of(dialect: Dialect, reading: Reading) -> LineGate:
         whole = lines[: found[0]] if found else lines
         return _first_refused(whole, dialect, reading) or found
 
-    looks = dialect.check is not None and (not reading.tolerant or not dialect.marks)
-    return LineGate(check if looks else first_wrong, dialect.waits or never, hidden=reading.masks)
+    checks = dialect.check is not None and (not reading.tolerant or not dialect.marks)
+    return LineGate(check if checks else first_wrong, dialect.waits or never, hidden=reading.masks)
 
 
 def _first_refused(data: bytes, dialect: Dialect, reading: Reading) -> tuple[int, str] | None:

@@ -55,7 +55,7 @@ class Socket(FixedSchemas):
         if location.listen and location.secret and not location.tls and not is_loopback(_host(location.listen)):
             yield f"listen {location.listen} without TLS: the secret and the lines can be read on their way; set tls"
 
-    def look(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
+    def inspect(self, directory: str, *, is_free: bool) -> Problems:  # noqa: ARG002 - of the contract
         """Yield why the address cannot be listened on."""
         if self.location.listen and is_free and (reason := why_not_listened(self.location.listen)):
             yield "listen", reason

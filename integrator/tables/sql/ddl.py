@@ -108,7 +108,7 @@ def _of_another(path: str, text: str, sql_dialect: str, problems: list[Problem])
             return [*problems[:1], named(other, f"{other} understands all of it")]
         if other == known and len(wrong) < len(problems):
             best = other
-    return [*problems, named(best, f"looks like {best}'s")] if best else []
+    return [*problems, named(best, f"seems to be {best}'s")] if best else []
 
 
 def _read(text: str, sql_dialect: str) -> tuple[list[Table], list[NotUnderstood], Counter[str]]:
@@ -279,7 +279,7 @@ def _schema_of(within: str, sql_dialect: str) -> str | None:
 
 
 def _first_schema(cursor: Cursor) -> str | None:
-    """Return the schema in which names without one are looked for: the first that a statement names."""
+    """Return the schema in which names without one are searched for: the first that a statement names."""
     cursor.take_any("=", "TO")
     named = [
         token for token in cursor.rest() if token.text not in ("", ",", "pg_catalog", "$user", "DEFAULT", "default")

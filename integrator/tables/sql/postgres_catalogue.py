@@ -102,7 +102,7 @@ def definitions(connection: Asked, tables: Sequence[tuple[str, str]]) -> Iterato
     connection.run("set search_path = ''")  # names are written with their schemas, as in a dump
     connection.run("set standard_conforming_strings = on")
     listed = ", ".join(f"({literal(schema)}, {literal(name)})" for schema, name in tables)
-    # format_type and others are pg_catalog's, which is looked in first, whatever the search path is
+    # format_type and others are pg_catalog's, which is searched first, whatever the search path is
     names = _WITH_PARTITIONS.replace("{names}", listed)
     found = [json.loads(str(row)) for [row] in connection.rows(_TABLES.replace("{names}", names))]
     [[text]] = connection.rows(_TYPES)

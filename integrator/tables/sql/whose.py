@@ -1,6 +1,6 @@
 """Whose SQL a script is in: by words and signs that only one database has.
 
-They are looked for outside of comments and quotations, in one pass over the text, and count by their kinds.
+They are searched for outside of comments and quotations, in one pass over the text, and count by their kinds.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ _NAMED = {
     "db2": r"db2",
 }
 _HEADER = 2000
-"""How many characters of a script are looked at for the name of a database in a comment."""
+"""How many characters of a script are inspected for the name of a database in a comment."""
 
 
 def database_of(text: str) -> str | None:

@@ -16,9 +16,9 @@ from integrator.sources.tables import TableSource
 def problems(plan: Plan) -> list[Problem]:
     """Return what is wrong with the source and the state directory of a plan, at the keys that say where they are."""
     if isinstance(plan.source, TableSource):
-        found = plan.source.look([(table.table.name, table.in_source) for table in plan.recipe.tables])
+        found = plan.source.inspect([(table.table.name, table.in_source) for table in plan.recipe.tables])
     else:
-        found = plan.source.look(plan.directory, is_free=State(plan.state).holder() is None)
+        found = plan.source.inspect(plan.directory, is_free=State(plan.state).holder() is None)
     wrong = [plan.problem(("state",), text) for text in of_state(Path(plan.state))]
     return [*wrong, *(plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in found)]
 
