@@ -19,7 +19,7 @@ from integrator.sources.binlog import stream as streams
 from integrator.sources.binlog.packets import Packets
 from integrator.sources.binlog.server import Server
 from integrator.sources.binlog.source import BinlogSource
-from integrator.sources.capture import first_rows, progress
+from integrator.sources.capture import position_rows, progress
 from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.frames import FRAMES, standing_in
@@ -795,7 +795,7 @@ def test_a_vector_has_a_character_set_in_the_log(server, database, spooled):
 
 def test_values_that_the_server_does_not_give_whole_are_not_sent(server, database, spooled, monkeypatch):
     """Over max_allowed_packet a function's result is null, with a warning."""
-    monkeypatch.setattr(first_rows, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(position_rows, "_AGAIN_S", 0.0)
     database(
         "create table t (k int primary key, b longblob); insert into t values (0, null), (1, repeat('x', 3000000))"
     )

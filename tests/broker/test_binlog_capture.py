@@ -12,7 +12,7 @@ from integrator import plan
 from integrator.contracts.fragments import WITHOUT_FORM
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.run import replanning
-from integrator.sources.capture.first_rows import FirstRows
+from integrator.sources.capture.read_tables import ReadTables
 from tests.parts import kafka_io, mariadb, mysql, replays
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import until
@@ -145,14 +145,14 @@ def test_a_first_snapshot_that_is_broken_off_on_a_quiet_server(
 ):
     database("create table a (id int primary key); insert into a values (1)")
     database("create table b (id int primary key); insert into b values (1), (2)")
-    path, end = channel(), FirstRows.note_read
+    path, end = channel(), ReadTables.note_read
 
     def breaks(rows, tables):
         end(rows, tables)
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(FirstRows, "note_read", breaks)
+        patched.setattr(ReadTables, "note_read", breaks)
         with pytest.raises(KilledError):
             integrate_once(path)
     integrate_once(path)

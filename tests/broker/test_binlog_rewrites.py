@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from integrator.errors import EnvironmentFault
 from integrator.sources.binlog.source import BinlogSource
-from integrator.sources.capture import first_rows
+from integrator.sources.capture import position_rows
 from integrator.sources.capture import record as records
 from integrator.tables.sql import mysql_catalogue
 from tests.broker.test_binlog_alone import Spooled, database, location_of, server  # noqa: F401 - fixtures
@@ -298,7 +298,7 @@ def test_a_table_without_its_tablespace_stops_no_other(database, spooled):
 
 
 def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, database, spooled, monkeypatch):
-    monkeypatch.setattr(first_rows, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(position_rows, "_AGAIN_S", 0.0)
     database(f"{T}; create table u (k int primary key, v varchar(20)); insert into u values (1, 'x')")
     database("create table n like t")
     database("alter table t discard tablespace")

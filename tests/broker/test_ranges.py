@@ -20,7 +20,7 @@ from integrator.errors import SourceAway
 from integrator.sources.binlog import snapshot as of_binlog
 from integrator.sources.binlog import stream as binlog
 from integrator.sources.binlog.server import Server as BinlogServer
-from integrator.sources.capture import first_rows, pace, ranges
+from integrator.sources.capture import first_rows, pace, position_rows, ranges, read_tables
 from integrator.sources.capture import record as records
 from integrator.sources.capture import stream as shared
 from integrator.sources.capture.asked import Asked, ask
@@ -183,15 +183,15 @@ def test_rows_are_read_by_range_by_keys_of_each_type(database, monkeypatch):
         rows = database.numbers.format(1, 500)
         database.run(f"insert into t{number} select repeat('x', 1000), {value}, seq from {rows}")
     read = Counter()
-    real = first_rows.FirstRows._reading
+    real = position_rows.PositionRows._reading
 
-    def reading(self, point, table):
-        found = real(self, point, table)
+    def reading(self, table):
+        found = real(self, table)
         read[table.name.partition(".")[2]] += 1
         assert found[0].key == ["k", "n"], "it is read by its key"
         return found
 
-    monkeypatch.setattr(first_rows.FirstRows, "_reading", reading)
+    monkeypatch.setattr(position_rows.PositionRows, "_reading", reading)
     catch_up(database)
     seen = Counter((line["table"], line["new"]["n"]) for _, line in lines_in(database.directory))
     assert seen == {(f"t{number}", str(row)): 1 for number in range(len(keys_of(database))) for row in range(1, 501)}
@@ -290,8 +290,8 @@ def killed_round(database, seed, patch):
     for owner, name, chance in (
         (Writer, "write", 0.05),
         (Writer, "seal", 0.05),
-        (first_rows.FirstRows, "note_read", 0.05),
-        (first_rows.FirstRows, "write", 0.05),
+        (read_tables.ReadTables, "note_read", 0.05),
+        (read_tables.ReadTables, "write", 0.05),
     ):
         patch.setattr(owner, name, fragile(getattr(owner, name), chance, draw, crashing))
     filled(database)
@@ -370,7 +370,7 @@ def test_what_is_durable_is_known_when_its_segment_is_gone(database, monkeypatch
     monkeypatch.setattr(shared, "SEGMENT_BYTES", 50_000)
     filled(database)
     with monkeypatch.context() as patch:
-        patch.setattr(first_rows.FirstRows, "note_read", lambda *_: (_ for _ in ()).throw(Crash))
+        patch.setattr(read_tables.ReadTables, "note_read", lambda *_: (_ for _ in ()).throw(Crash))
         with pytest.raises(Crash):
             catch_up(database)
     spool = Spool(database.directory, framing=FRAMES)

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault
-from integrator.sources.capture import first_rows
+from integrator.sources.capture import position_rows
 from integrator.sources.capture import record as records
 from integrator.sources.postgres.replication import Replication
 from integrator.sources.postgres.server import MissingFault, Server
@@ -378,7 +378,7 @@ def test_a_user_who_may_read_the_whole_table_alone_captures_its_partitions(serve
 
 
 def test_a_table_whose_rows_cannot_be_read_is_read_once_they_can(server, database, spooled, monkeypatch):
-    monkeypatch.setattr(first_rows, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(position_rows, "_AGAIN_S", 0.0)
     database(f"{T}; create table u (k int primary key, v text); insert into u values (1, 'x'); checkpoint")
     file = Path(server.psql("show data_directory").strip(), database("select pg_relation_filepath('t')").strip())
     file.rename(file.with_name("away"))

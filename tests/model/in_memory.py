@@ -20,7 +20,7 @@ from integrator.run.state import directory as state_directory
 from integrator.sources.binlog import dump, failover
 from integrator.sources.binlog import stream as binlog_stream
 from integrator.sources.binlog import tables as binlog_tables
-from integrator.sources.capture import first_rows, intake, pace, progress, record
+from integrator.sources.capture import first_rows, intake, pace, position_rows, progress, record
 from integrator.sources.capture import stream as capture_stream
 from integrator.sources.postgres import answers
 from integrator.sources.postgres import stream as postgres_stream
@@ -94,8 +94,8 @@ def installed() -> Iterator[None]:
         for name in ("remove", "rename", "replace", "sync_directory"):
             put(durable, **{name: _stepped(getattr(durable, name))})
         for module in (
-            answers, binlog_stream, binlog_tables, capture_stream, first_rows, intake, pace, postgres_stream, progress,
-            record,
+            answers, binlog_stream, binlog_tables, capture_stream, first_rows, intake, pace, position_rows, postgres_stream,
+            progress, record,
         ):  # fmt: skip
             put(module, time=clock)
         begun = lambda session, file, offset, _number: (  # noqa: E731

@@ -67,7 +67,7 @@ class Tables:
         new = [one.name for one in there.tables if one.name not in record.numbers]
         if new:
             self._number(new)
-            self._rows.write()
+            self._rows.tables.write()
         tables = [
             replace(one, relation=replace(one.relation, oid=record.numbers[one.name]))
             if one.relation.oid != record.numbers[one.name]
@@ -76,7 +76,7 @@ class Tables:
         ]
         if self.charsets.product.name == NAMES["mariadb"] and (types := self._unknown(tables)):
             record.types |= types
-            self._rows.write()
+            self._rows.tables.write()
         self._maps.clear()
         self.there = tables
         return tables
@@ -93,7 +93,7 @@ class Tables:
                 raise EnvironmentFault(f"{self._session.server.shown}: {text}; or exclude it")
             self._log.warning(f"{text}; once it can, its rows are read again, after a truncate")
         if read:
-            self._rows.forget({self._rows.record.read[name] for name in read})
+            self._rows.tables.forget({self._rows.record.read[name] for name in read})
 
     def _unknown(self, tables: Sequence[Captured]) -> dict[str, dict[str, str]]:
         """Return the columns that the log has as BINARY, with their types, of tables where they are not known yet."""
@@ -203,7 +203,7 @@ class Tables:
         rewritten = [name for name in self.rewritten(meaning) if name not in others]
         if position > record.followed and meaning.columns_dropped and self.has(meaning.altered):
             record.drop(meaning.altered, meaning.columns_dropped)
-            self._rows.write()
+            self._rows.tables.write()
         if not (others or rewritten) or position <= record.followed:
             return
         if any(self._rows.is_due(record.numbers[name]) for name in (*others, *rewritten)):
@@ -211,7 +211,7 @@ class Tables:
         self._rows.note_rewritten(dict.fromkeys(rewritten, text))
         self._number(others)
         record.followed = position
-        self._rows.write()
+        self._rows.tables.write()
 
     def rewritten(self, meaning: Meaning) -> list[str]:
         """Return the tables of ours whose rows are others after a statement.

@@ -171,7 +171,7 @@ class Stream(SpoolingStream):
             if continued is not None:
                 rows.continue_at(self._confirmed, [one for one in tables if one.name in continued])
             self._intake.read = {one.to_bytes(4, "big") for one in known.read.values()}
-            rows.write()  # the timeline, too
+            rows.tables.write()  # the timeline, too
             durable = standing_in(self._spool.path)
             if durable is not None and durable.last and durable.lsn >= slot.confirmed and not durable.is_of_rows:
                 self._intake.expect(durable.last)
@@ -258,7 +258,7 @@ class Stream(SpoolingStream):
         if tables:
             self._log.warning("tables are not captured any more: excluded, renamed, or unlogged", tables=[*tables])
             self.seal()  # changes that were received are not left out, should they come again
-            self._first_rows.forget(set(tables.values()))
+            self._first_rows.tables.forget(set(tables.values()))
 
     def seal(self) -> None:
         """Make what was received durable, hand it to the cycles, and confirm it to the server, in this order (I9)."""
