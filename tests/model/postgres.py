@@ -247,7 +247,7 @@ class Published:
         self._server = session.server
         self.there: list[Table] = []
 
-    def look(self, _record: object) -> Sequence[Table]:
+    def inspect(self, _record: object) -> Sequence[Table]:
         """Return the tables that there are."""
         self.there = list(self._server.tables)
         return self.there
