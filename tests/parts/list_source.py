@@ -111,7 +111,7 @@ class Lists(FixedSchemas):
     def notes(self):
         return iter(())
 
-    def look(self, directory, *, is_free):
+    def inspect(self, directory, *, is_free):
         for at, row in enumerate(self.location.rows):
             try:
                 json.loads(row)

@@ -138,6 +138,11 @@ def begun_in(start: bytes) -> bytes:
     return start[at : at + _BEGIN_BYTES] if start[at : at + 1] == bytes([BEGIN]) else b""
 
 
+def _name_in(relation: bytes) -> bytes:
+    """Return the schema and the name of a relation, as its message has them."""
+    return relation[5 : relation.index(b"\0", relation.index(b"\0", 5) + 1)]
+
+
 class Segment:
     """Frames that are not durable yet, and are written all at once."""
 
@@ -150,13 +155,14 @@ class Segment:
         self.pieces = [frame(standing.message())]
         self.size = 0
         self._there: set[bytes] = set()
+        self._names: dict[bytes, bytes] = {}
 
     def know(self, message: bytes) -> bool:
-        """Take note of a relation; return whether it is another one than that with which changes are here."""
+        """Take note of a relation; return whether another one of its number or its name has changes here."""
         oid = message[1:5]
         before = self._relations.get(oid)
         self._relations[oid] = message
-        return oid in self._there and before != message
+        return (oid in self._there and before != message) or self._names.get(_name_in(message), oid) != oid
 
     def knows(self, oid: bytes) -> bool:
         """Return whether a relation is known."""
@@ -181,6 +187,7 @@ class Segment:
         """Add a relation, where it is not there yet."""
         if oid not in self._there:
             self._there.add(oid)
+            self._names[_name_in(self._relations[oid])] = oid
             self.add(self._relations[oid])
 
     def add_change(self, message: bytes, oid: bytes) -> None:

@@ -178,7 +178,7 @@ class Intake:
 
     def _know(self, message: bytes) -> None:
         self._signals.know(message)
-        if self._segment.know(message):  # a segment has a relation once
+        if self._segment.know(message):  # a segment has a relation once, and one of each name (I11)
             self.seal()
 
     def _begin(self, message: bytes) -> None:
