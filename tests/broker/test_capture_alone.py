@@ -348,6 +348,40 @@ def test_a_table_that_is_new_is_read_though_a_transaction_is_always_open(server,
         spool.close()
 
 
+def test_without_a_free_slot_changes_continue_and_a_table_that_is_new_waits(
+    server, database, name, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(snapshots, "_LIMITED_S", 0.5)
+    monkeypatch.setattr(streams, "_TABLES_S", 0.2)
+    database("create table a(k int primary key); insert into a values (0)")
+    spooled = Spooled(server, tmp_path / "spool", name)
+    spool = Spool(spooled.directory, framing=FRAMES)
+    capture = spooled.capture(spool)
+    free = "(select current_setting('max_replication_slots')::int - count(*) from pg_replication_slots)"
+    came = lambda table: [line["new"]["k"] for _, line in spooled.lines() if line["table"] == table]  # noqa: E731
+    capture.start()
+    try:
+        until(lambda: came("a") == ["0"])
+        until(lambda: "snapshot" not in database("select string_agg(slot_name, ' ') from pg_replication_slots"))
+        database(f"select pg_create_physical_replication_slot('{name}_' || n) from generate_series(1, {free}) n")
+        with capture_logs() as logs:
+            database("create table b(k int primary key); insert into b values (1)")
+            until(lambda: any("the rows of tables wait" in one["event"] for one in logs))
+        assert "max_replication_slots" in next(one["reason"] for one in logs if "reason" in one)
+        for number in range(1, 4):
+            database(f"insert into a values ({number})")
+            until(lambda: came("a")[-1] == str(number))  # noqa: B023 - called here
+        assert not came("b")
+        database(f"select pg_drop_replication_slot('{name}_1')")
+        until(lambda: came("b") == ["1"])
+    finally:
+        capture.close()
+        spool.close()
+        database(
+            f"select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name like '{name}\\_%'"
+        )
+
+
 @pytest.mark.parametrize("snapshot", ["initial", "never"])
 @pytest.mark.parametrize("dropped", [False, True])
 def test_changes_after_rows_alone_that_were_broken_off(snapshot, dropped, database, spooled, monkeypatch):

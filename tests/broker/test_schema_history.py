@@ -107,14 +107,14 @@ def test_i11_a_column_came_was_used_and_went_and_the_key_was_moved(database, bro
         assert [of for of in kept.versions.values() if number in of] == [(number,)]
 
 
-def test_i11_tables_of_other_columns_swap_their_names_between_changes(
-    database, broker, channel, integrate_once, name
-):
+def test_i11_tables_of_other_columns_swap_their_names_between_changes(database, broker, channel, integrate_once, name):
     database.run("create table t(k int primary key, v text); create table u(k int primary key, v int, w int)")
     path = channel(actions=[*ROWS])
     integrate_once(path)
     database.run("insert into t values (1, 'a')")
-    database.run("begin; alter table t rename to old; alter table u rename to t; commit; insert into t values (2, 5, 6)")
+    database.run(
+        "begin; alter table t rename to old; alter table u rename to t; commit; insert into t values (2, 5, 6)"
+    )
     database.run("insert into old values (3, 'b')")
     integrate_once(path)
     rows = rows_of(broker, f"{name}.t")[f"{name}.t"]

@@ -64,7 +64,7 @@ class ConditionRefused(RowsRefused):
 
 
 class NotYet(Exception):
-    """A position cannot be had now without waiting for long, for transactions that are open.
+    """A position cannot be had now: transactions are open, or the server has no slot or sender for it.
 
     again_s: so many seconds are to pass before the next try, for the log waits for each.
     """

@@ -45,6 +45,9 @@ _NO_ENCODING = "SQL_ASCII"
 _OF_TABLES = ("54", "58")
 """Classes of errors that psycopg2 has as those of a connection, and that are of one table: a row that is too large, its
 file, a library that its types need (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
+_LIMITS = ("53300", "53400")
+_LIMITED = re.compile("max_wal_senders|too many (clients|connections)|remaining connection slots")
+"""Errors of limits; libpq gives no code of a connection that was not made."""
 _CONNECT_S = 10
 _DEAD = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 """By which the system finds that the other end of a connection is gone: within a minute, instead of two hours."""
@@ -70,6 +73,10 @@ _ACCESS = (
 
 class LockedFault(SourceAway):
     """A lock that others have was not had in time."""
+
+
+class LimitFault(SourceAway):
+    """All slots, senders or connections that the server may have are used."""
 
 
 class MissingFault(EnvironmentFault):
@@ -114,7 +121,11 @@ class Server:
         except psycopg2.errors.UndefinedObject as error:
             raise MissingFault(f"{self.shown}: {_text(error)}") from None
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
-            kind = EnvironmentFault if (error.pgcode or "").startswith(_OF_TABLES) else SourceAway
+            code, kind = error.pgcode or "", SourceAway
+            if code in _LIMITS or _LIMITED.search(str(error)):
+                kind = LimitFault
+            elif code.startswith(_OF_TABLES):
+                kind = EnvironmentFault
             raise kind(f"{self.shown}: {_text(error)}") from None
         except psycopg2.Error as error:
             if type(error) is psycopg2.DatabaseError:  # none of the server's, which have kinds: the connection is cut

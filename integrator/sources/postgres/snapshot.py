@@ -18,7 +18,17 @@ from integrator.sources.capture.points import ConditionRefused, NotYet, RowsRefu
 from integrator.sources.capture.ranges import Part
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.rewrites import with_shapes
-from integrator.sources.postgres.server import END, Server, Session, is_standby, lsn_of, lsn_text, psycopg2, quoted
+from integrator.sources.postgres.server import (
+    END,
+    LimitFault,
+    Server,
+    Session,
+    is_standby,
+    lsn_of,
+    lsn_text,
+    psycopg2,
+    quoted,
+)
 from integrator.sources.postgres.slot import Names, version_of
 from integrator.tables.sql.postgres_catalogue import literal
 
@@ -26,7 +36,8 @@ _FRAME_BYTES = 1024 * 1024
 _LATER_S, _MOST_S, _REST = 2.0, 64.0, 5
 """For so long the log waits for open transactions where a table is new, at first; twice as long each time, for others
 begin meanwhile. Between two tries it continues for so many times as long."""
-_ALIVE_S = 1.0
+_ALIVE_S, _LIMITED_S = 1.0, 30.0
+_ONE_MORE = "raise max_replication_slots and max_wal_senders: a table that is new needs one more of each for its rows"
 _AT_STANDBY = (
     "a standby waits until its primary has logged which are open, which a primary where nothing is written does not: "
     "there, select pg_log_standby_snapshot()"
@@ -130,6 +141,8 @@ class SlotPoints:
         except NotYet:
             self._later_s = min(2 * self._later_s, _MOST_S)
             raise
+        except LimitFault as fault:
+            raise NotYet(f"{fault}; {_ONE_MORE}", _LIMITED_S) from None
         self._later_s = _LATER_S
         return point
 
