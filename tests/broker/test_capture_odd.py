@@ -115,6 +115,27 @@ def test_a_schema_that_our_user_may_not_use_is_named(server, database, spooled, 
     database(f"drop owned by u_{name}; drop role u_{name}")
 
 
+IDENTITIES = {
+    "the table's is full": ("replica identity full", "", "replica identity full"),
+    "a partition's is full": ("replica identity default", "replica identity full", "replica identity default"),
+    "a partition's is another index": ("replica identity default", "replica identity using index u", "using index"),
+}
+
+
+@pytest.mark.parametrize("case", IDENTITIES)
+def test_a_partition_of_another_replica_identity_has_its_table_left_out(case, database, spooled):
+    """The log has old rows by the partition's columns, and says that they are those of the table."""
+    of_table, of_partition, remedy = IDENTITIES[case]
+    database("create table r(id int primary key, v int not null) partition by range (id)")
+    database("create table r1 partition of r for values from (0) to (9); create unique index u on r1 (v)")
+    database(f"alter table r {of_table}")
+    if of_partition:
+        database(f"alter table r1 {of_partition}")
+    assert remedy in left_out(spooled)["public.r"]
+    database("alter table r replica identity full; alter table r1 replica identity full")
+    assert "public.r" not in left_out(spooled)
+
+
 def test_settings_of_a_database_change_nothing(server, database, spooled, name):
     """Neither which tables are found nor whether a long snapshot ends."""
     database("create schema pgboss; create table pgboss.a(k int primary key); insert into pgboss.a values (1)")

@@ -31,7 +31,11 @@ listed(root, members) as (
         select from pg_index i where i.indrelid = p.oid and i.indisvalid and i.indimmediate
         and case p.relreplident when 'd' then i.indisprimary else i.indisreplident end
         and not exists (select from pg_attribute a
-          where a.attrelid = p.oid and a.attnum = any(i.indkey) {generated})) end))
+          where a.attrelid = p.oid and a.attnum = any(i.indkey) {generated})) end,
+      case p.relreplident when 'f' then '*' else (select string_agg(a.attname, ',' order by a.attname)
+        from pg_index i join pg_attribute a on a.attrelid = p.oid and a.attnum = any(i.indkey)
+        where i.indrelid = p.oid
+        and case p.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident else false end) end))
   from member m join pg_class p on p.oid = m.oid join pg_namespace o on o.oid = p.relnamespace
   where m.oid = m.root or p.relkind <> 'p' group by m.root)
 select c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relispartition, c.relreplident::text,
@@ -68,13 +72,17 @@ _NOT_IN_IDENTITY_FROM = 180000
 
 
 class Member(NamedTuple):
-    """A table, or a partition of it. identity: whether a row can be told from others by what is published of it."""
+    """A table, or a partition of it. identity: whether what is published of an old row distinguishes it from others.
+
+    old: the names of the columns of which that is published, with commas between; a star where all are.
+    """
 
     oid: int
     quoted: str
     kind: str
     persistence: str
     identity: bool
+    old: str | None
 
 
 @dataclass(frozen=True)
@@ -226,6 +234,14 @@ def _why_not_captured(members: Sequence[Member], *, is_whole: bool) -> str:
         return (
             f"{which} and no replica identity, or one with a generated or a deferrable column: its updates and deletes "
             f"cannot be published, and the database would refuse them; {remedy}"
+        )
+    of_whole = next((one.old for one in members if one.kind == "p"), "")
+    if others := [one.quoted for one in members if is_whole and one.old != of_whole]:
+        identity = "full" if of_whole == "*" else "default, or using index of the same columns"
+        remedy = "; ".join(f"alter table {one} replica identity {identity}" for one in others)
+        return (
+            "has partitions whose replica identity is another than its own, so that their old rows are published by "
+            f"columns that are not those that it announces; {remedy}"
         )
     return ""
 
