@@ -123,6 +123,17 @@ def test_i11_tables_of_other_columns_swap_their_names_between_changes(database, 
     assert {"k": 2, "v": 5, "w": 6} in plain
 
 
+def test_a_table_with_types_of_the_catalogue_stops_no_other(database, broker, channel, integrate_once, name):
+    """They have no counterpart elsewhere, and are what the database prints."""
+    database.run("create table c as select oid, relpartbound, null::regconfig[] as r from pg_class limit 0")
+    database.run("alter table c add primary key (oid); create table t(k int primary key)")
+    database.run("insert into c values (1, null, '{simple}'); insert into t values (1)")
+    integrate_once(channel(actions=[*ROWS]))
+    rows = rows_of(broker, f"{name}.c", f"{name}.t")
+    assert [(row["oid"], row["relpartbound"], row["r"]) for row in rows[f"{name}.c"]] == [(1, None, ["simple"])]
+    assert len(rows[f"{name}.t"]) == 1
+
+
 def test_i2_what_is_gone_back_to_has_the_definitions_of_its_time(database, broker, channel, integrate_once, name):
     database.run("create table t(k int primary key, v text)")
     path = channel()

@@ -121,11 +121,10 @@ class Server:
         except psycopg2.errors.UndefinedObject as error:
             raise MissingFault(f"{self.shown}: {_text(error)}") from None
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
-            code, kind = error.pgcode or "", SourceAway
+            code = error.pgcode or ""
             if code in _LIMITS or _LIMITED.search(str(error)):
-                kind = LimitFault
-            elif code.startswith(_OF_TABLES):
-                kind = EnvironmentFault
+                raise LimitFault(f"{self.shown}: {_text(error)}") from None
+            kind = EnvironmentFault if code.startswith(_OF_TABLES) else SourceAway
             raise kind(f"{self.shown}: {_text(error)}") from None
         except psycopg2.Error as error:
             if type(error) is psycopg2.DatabaseError:  # none of the server's, which have kinds: the connection is cut

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
+from integrator.tables.sql.ddl import read
 from integrator.tables.sql.sql_types import NAMED
 
 
@@ -213,9 +215,19 @@ def _shown(column: dict[str, Any], types: Types) -> str:
     """Return a column's type. Rows of tables and multiranges are text, for no statement defines them by themselves."""
     kind = types.get(column["oid"], {})
     item = types.get(kind["item"], {}) if kind.get("item") else kind
+    shown = str(column["type"])
     if item.get("kind") == "m" or (item.get("kind") == "c" and not item["own"]):
         return "text[]" if item is not kind else "text"
-    return str(column["type"])
+    if not kind and not _is_known(shown):
+        return "text[]" if shown.endswith("[]") else "text"
+    return shown
+
+
+@lru_cache(maxsize=1024)
+def _is_known(shown: str) -> bool:
+    """Return whether one of PostgreSQL's own types is read; others, as those of its catalogue, are what it prints."""
+    _, problems, _ = read("", f"CREATE TABLE t (v {shown});", "postgres", declared=True)
+    return not problems
 
 
 def _table(table: dict[str, Any], types: Types) -> str:
