@@ -11,8 +11,10 @@ import pytest
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.postgres import publication
+from integrator.sources.postgres.answers import silence_of
 from integrator.sources.postgres.catalogue import found
 from integrator.sources.postgres.server import Server
+from integrator.sources.postgres.slot import Names
 from integrator.sources.postgres.source import Postgres
 from tests.broker.test_capture_alone import database, server, spooled  # noqa: F401 - fixtures
 from tests.parts import postgres
@@ -134,6 +136,46 @@ def test_a_partition_of_another_replica_identity_has_its_table_left_out(case, da
     assert remedy in left_out(spooled)["public.r"]
     database("alter table r replica identity full; alter table r1 replica identity full")
     assert "public.r" not in left_out(spooled)
+
+
+def test_a_publication_has_any_name(database, spooled, name):
+    spooled.names = Names("публ 'ü\"", f"s_{name}")
+    database("create table a(k int primary key); insert into a values (1)")
+    spooled.catch_up()
+    database("insert into a values (2)")
+    spooled.catch_up()
+    assert keys(spooled) == ["1", "2"]
+
+
+def test_a_table_that_loses_all_its_columns_stops_no_other(database, spooled):
+    """Its rows have no values then; once it has columns again, all of them are read."""
+    database("create table a(k int primary key); create table b(k int primary key)")
+    database("alter table a replica identity full; insert into a values (1)")
+    spooled.catch_up()
+    database("alter table a drop column k; insert into a default values; insert into b values (1)")
+    spooled.catch_up()
+    assert keys(spooled, "b") == ["1"]
+    database("alter table a add column k serial primary key; insert into b values (2)")
+    spooled.catch_up()
+    assert keys(spooled, "b") == ["1", "2"]
+    spooled.catch_up()
+    assert keys(spooled)[-2:] == ["1", "2"]
+
+
+def test_the_server_may_say_nothing_for_as_long_as_we_may(server, database, spooled):
+    database("alter system set wal_sender_timeout = '5min'; select pg_reload_conf()")
+    try:
+        until(lambda: _silence(spooled) == 300.0)
+        database("alter system set wal_sender_timeout = 0; select pg_reload_conf()")
+        until(lambda: _silence(spooled) == 3600.0)
+    finally:
+        database("alter system reset wal_sender_timeout; select pg_reload_conf()")
+    until(lambda: _silence(spooled) == 60.0)
+
+
+def _silence(spooled):
+    with Server(spooled.address, "test").session() as session:
+        return silence_of(session)
 
 
 def test_settings_of_a_database_change_nothing(server, database, spooled, name):

@@ -134,7 +134,7 @@ def test_no_place_is_confirmed_that_is_not_durable(database, spooled, monkeypatc
 def test_a_server_that_says_nothing_is_connected_to_again(database, spooled, monkeypatch, name):
     """A capture stalled for hours, and nobody knew (risingwavelabs/risingwave#25200): the other end was gone silently."""
     monkeypatch.setattr(answers, "_ALIVE_S", 0.2)
-    monkeypatch.setattr(answers, "_SILENT_S", 1.0)
+    monkeypatch.setattr(streams, "silence_of", lambda _: 1.0)
     database("create table a(k int primary key, v text)")
     spooled.catch_up()
     slot = f"select active_pid from pg_replication_slots where slot_name = 's_{name}'"

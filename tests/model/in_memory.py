@@ -116,6 +116,7 @@ def installed() -> Iterator[None]:
             SlotPoints=lambda server, *_, waits: postgres.Points(server, waits=waits),
             identity=lambda *_: ("system", "db"),
             problems=lambda *_, **__: (),
+            silence_of=lambda _: 60.0,
             Replication=lambda server, *_: postgres.Replication(server, lambda: clock.sleep(0.05)),
             slot_of=lambda session, _: session.server.slot,
             timeline=lambda *_: 1,

@@ -80,9 +80,10 @@ class Announced:
     def _take_captured(self, relation: Relation) -> None:
         """Inspect a table whose changes are written.
 
-        Changes of a table that had another name are of that one: where it is called as before again, it lacks them.
+        Changes of a table that had another name are of that one: where it is called as before again, it lacks them. One
+        without columns has rows without values.
         """
-        if not self._tables.are_for(relation.full_name):
+        if not (relation.columns and self._tables.are_for(relation.full_name)):
             self._leave({relation.full_name: relation.oid})
             return
         if self._intake.is_repeated:

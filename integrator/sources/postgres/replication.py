@@ -24,7 +24,8 @@ from integrator.engine.replication import (
     Functions,
     receive,
 )
-from integrator.sources.postgres.server import Server, psycopg2
+from integrator.sources.postgres.server import Server, lsn_text, psycopg2, quoted
+from integrator.tables.sql.postgres_catalogue import literal
 
 ROOM_BYTES = 1 << 20
 """Of a block, between two readings of the clock; a larger message has a block of its own."""
@@ -44,9 +45,9 @@ class Replication:
         try:
             with server.asked():
                 self._cursor = self._connection.cursor()
-                self._cursor.start_replication(
-                    slot_name=slot, start_lsn=start, decode=False, options=options, status_interval=_NEVER_S
-                )
+                given = ", ".join(f"{quoted(name)} {literal(value)}" for name, value in options.items())
+                command = f"START_REPLICATION SLOT {quoted(slot)} LOGICAL {lsn_text(start)} ({given})"
+                self._cursor.start_replication_expert(command, decode=False, status_interval=_NEVER_S)
         except BaseException:
             self.close()
             raise

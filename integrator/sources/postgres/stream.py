@@ -22,7 +22,7 @@ from integrator.sources.capture.rows_only import RowsOnly
 from integrator.sources.capture.stream import SEAL_S, SpoolingStream, SpoolTarget
 from integrator.sources.capture.thread import Capture
 from integrator.sources.postgres.announced import Announced
-from integrator.sources.postgres.answers import Answers
+from integrator.sources.postgres.answers import Answers, silence_of
 from integrator.sources.postgres.catalogue import Captured, found
 from integrator.sources.postgres.identity import identity, timeline
 from integrator.sources.postgres.publication import published_tables
@@ -92,8 +92,9 @@ class Stream(SpoolingStream):
                     options = options_of(version, self._names.publication)
                     start = 0 if self._intake.end else self._start  # which the slot may be behind
                     replication = self._replication = Replication(self._server, self._names.slot, start, options)
+                    record, silent_s = self._first_rows.record, silence_of(self._session)
                     answers = self._answers = Answers(
-                        replication, self._first_rows.record, self._spool.path, self._intake, self._server.shown
+                        replication, record, self._spool.path, self._intake, self._server.shown, silent_s
                     )
                     self._capture.connected()
                     self._receive(replication, answers)
@@ -256,7 +257,9 @@ class Stream(SpoolingStream):
     def _leave(self, tables: Mapping[str, int]) -> None:
         """Leave out changes of tables from now on; their rows are read again should they be captured again."""
         if tables:
-            self._log.warning("tables are not captured any more: excluded, renamed, or unlogged", tables=[*tables])
+            self._log.warning(
+                "tables are not captured any more: excluded, renamed, unlogged, or without columns", tables=[*tables]
+            )
             self.seal()  # changes that were received are not left out, should they come again
             self._first_rows.tables.forget(set(tables.values()))
 
