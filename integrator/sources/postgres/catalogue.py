@@ -67,6 +67,9 @@ _GENERATED = {
 _NOT_GENERATED = {"stored": "", "generated": "and false", "full_identity": "true"}
 _GENERATED_FROM = 120000
 """The server's version that has generated columns."""
+ROOT_FROM = 130000
+"""The server's version from which a publication has tables with partitions."""
+_NO_ROOT = "has partitions, of which this version of the server publishes each alone: write `partitions: leaf`"
 _NOT_IN_IDENTITY_FROM = 180000
 """The server's version that refuses updates whose replica identity has columns that are not published: `full`, too."""
 
@@ -169,7 +172,8 @@ def found(session: Session, location: PostgresLocation) -> Found:
         unread = _why_not_read(quoted(schema), f"{quoted(schema)}.{quoted(name)}", *rights)
         why = "" if columns else "has no columns"
         if not why and location.captures_changes:
-            why = _why_not_captured(members, is_whole=kind == "p")
+            why = "" if kind != "p" or version_of(session) >= ROOT_FROM else _NO_ROOT
+            why = why or _why_not_captured(members, is_whole=kind == "p")
             unlogged |= {full} if any(one.persistence == "u" for one in members) and not unread else set()
         if unread or why:
             left_out[full] = unread or why

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from integrator.channel.databases import PostgresLocation
 from integrator.errors import EnvironmentFault, IntegratorError
 from integrator.sources.capture.record import ANEW
-from integrator.sources.postgres.catalogue import Captured
+from integrator.sources.postgres.catalogue import ROOT_FROM, Captured
 from integrator.sources.postgres.server import LockedFault, Session, is_standby, quoted
 from integrator.sources.postgres.slot import Names, version_of
 
-_ROOT_FROM = 130000
-"""The server's version that publishes partitions as their root."""
 _LOCKED_MS = 1000
 _REMEDY = "to have their rows read again, after a truncate: on_rewrite: read_again; or"
 
@@ -105,7 +103,7 @@ def _published(
             f"the publication {names.publication} does not publish all changes; its owner must run: alter publication "
             f"{quoted(names.publication)} set (publish = 'insert, update, delete, truncate')"
         )
-    has_root = version_of(session) >= _ROOT_FROM
+    has_root = version_of(session) >= ROOT_FROM
     if has_root and via_root != (location.partitions == "root") and any(one.partitioned for one in tables):
         raise EnvironmentFault(
             f"the publication {names.publication} publishes changes of partitions otherwise than the location has them "
@@ -128,7 +126,7 @@ def _published(
 
 
 def _creation(session: Session, names: Names, tables: Sequence[Captured], location: PostgresLocation) -> str:
-    by = f" with ({_via_root(location)})" if version_of(session) >= _ROOT_FROM else ""
+    by = f" with ({_via_root(location)})" if version_of(session) >= ROOT_FROM else ""
     return f"create publication {quoted(names.publication)} for table {_listed(tables)}{by}"
 
 

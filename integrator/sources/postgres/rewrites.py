@@ -67,8 +67,8 @@ _SCHEMAS = (
     "where s.pnpubid = p.oid and s.pnnspid = c.relnamespace)"
 )
 _MOST_COLUMNS = 1600
-_SCHEMAS_FROM = 150000
-"""The server's version that publishes whole schemas."""
+_SCHEMAS_FROM, _TRUNCATE_FROM = 150000, 110000
+"""The server's versions that publish whole schemas, and a TRUNCATE of a table without partitions."""
 _ROWS_BEFORE = """
 with recursive up(parent, attached) as (
   select inhparent, age(xmin) from pg_inherits where inhrelid = %s
@@ -113,8 +113,8 @@ def _reasons(
     if again := [new[oid][-1] for oid in stayed if new[oid][0] != old[oid][0]]:
         yield f"partitions were detached and attached again: {', '.join(again)}"
     written = [new[oid][-1] for oid in stayed if new[oid][2] != old[oid][2]]
-    if written and len(old) > 1:
-        yield f"partitions were truncated or written anew: {', '.join(written)}"
+    if written and (len(old) > 1 or version_of(session) < _TRUNCATE_FROM):
+        yield f"it was, or partitions were, truncated or written anew: {', '.join(written)}"
     yield from _of_columns(before["columns"] or {}, now["columns"] or {}, dropped, is_written=bool(written))
     yield from _of_numbers(before.get("numbers", _MOST_COLUMNS), now["columns"] or {})
     yield from _of_types(before["types"] or {}, now["types"] or {})
