@@ -979,7 +979,7 @@ def test_a_table_that_is_new_does_not_hold_up_the_others(server, database, spool
     if server.product == "mariadb":
         pytest.skip("MariaDB knows the place of a snapshot, and locks nothing")
     monkeypatch.setattr(snapshot, "_LOCK_S", 1)
-    monkeypatch.setattr(tables, "_LOOK_S", 0.5)
+    monkeypatch.setattr(tables, "_INSPECT_S", 0.5)
     database(f"create user {name}@'%' identified by 'x'")
     database(f"grant replication slave, replication client on *.* to {name}@'%'")
     database(f"grant select, lock tables on {name}.* to {name}@'%'")
@@ -1010,6 +1010,41 @@ def test_a_table_that_is_new_does_not_hold_up_the_others(server, database, spool
     spool.close()
     assert inserted("a") == ["1", "3", "2"]
     database(f"drop user {name}@'%'")
+
+
+def test_without_a_free_connection_changes_continue_and_a_table_that_is_new_waits(
+    server, database, spooled, name, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(snapshot, "_LIMITED_S", 0.5)
+    monkeypatch.setattr(tables, "_INSPECT_S", 0.5)
+    database(f"create user {name}@'%' identified by 'x' with max_user_connections 9")
+    database(f"grant replication slave, {MONITOR[server.product]} on *.* to {name}@'%'")
+    database(f"grant select, lock tables on {name}.* to {name}@'%'")
+    spooled.address = f"{server.product}://{name}:x@{server.host}:{server.port}/{name}"
+    database("create table a(k int primary key); insert into a values (0)")
+    spool = Spool(spooled.directory, framing=FRAMES)
+    capture = spooled.capture(spool)
+    came = lambda table: [  # noqa: E731
+        line["new"]["k"] for _, line in spooled.lines() if line["action"] == "I" and line["table"] == table
+    ]
+    own = f"select count(*) from information_schema.processlist where user = '{name}'"
+    try:
+        with capture_logs() as logs:
+            capture.start()
+            until(lambda: came("a") == ["0"])
+            until(lambda: database(own).strip() == "2")
+            database(f"alter user {name}@'%' with max_user_connections 2")
+            database("create table b(k int primary key); insert into b values (1)")
+            until(lambda: any("the rows of tables wait" in one["event"] for one in logs))
+            database("insert into a values (1)")
+            until(lambda: came("a") == ["0", "1"])
+            assert not came("b")
+            database(f"alter user {name}@'%' with max_user_connections 9")
+            until(lambda: came("b") == ["1"])
+    finally:
+        capture.close()
+        spool.close()
+        database(f"drop user {name}@'%'")
 
 
 @pytest.mark.parametrize("then", ["initial", "never", "only"])

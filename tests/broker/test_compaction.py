@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark]
 def test_the_journal_is_renewed_while_the_channel_runs(broker, spark, tmp_path, name, monkeypatch):
     for place, constant, value in (
         (compaction, "MOST_ENTRIES", 3),
-        (compaction, "_LOOK_S", 0.0),
+        (compaction, "_INSPECT_S", 0.0),
         (journals, "LEAST_COMPACTED", 1),
     ):
         monkeypatch.setattr(place, constant, value)

@@ -20,7 +20,7 @@ CASES = [
 
 @pytest.mark.parametrize(("compacted", "compactable", "due"), CASES)
 def test_when_it_is_due(compacted, compactable, due, monkeypatch):
-    monkeypatch.setattr(compaction, "_LOOK_S", 0.0)
+    monkeypatch.setattr(compaction, "_INSPECT_S", 0.0)
     made = JournalCompaction(SimpleNamespace(compactable=lambda: compactable), None, "shop")
     made._compacted = compacted
     assert made.is_due() is due

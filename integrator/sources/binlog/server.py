@@ -37,7 +37,7 @@ _AWAY = frozenset(
 Numbers are those of https://mariadb.com/kb/en/mariadb-error-codes/ and, of a client, of
 https://dev.mysql.com/doc/mysql-errors/en/client-error-reference.html.
 """
-_MISSING = frozenset((1049, 1054, 1146))
+_MISSING, _LIMITS = frozenset((1049, 1054, 1146)), frozenset((1040, 1203, 1226))
 _REFUSED = frozenset((1044, 1045, 1130))
 """Access denied, to a database or at all, and a host that may not connect."""
 _ACCESS = (
@@ -82,6 +82,10 @@ def address_of(text: str) -> Address:
     )
 
 
+class LimitFault(SourceAway):
+    """All connections that the server, or our user, may have are used."""
+
+
 class MissingName(SourceAway):
     """A query names a database, a table or a column that does not exist, or does not exist any more."""
 
@@ -123,7 +127,9 @@ class Server:
             yield
         except pymysql.MySQLError as error:
             code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-            kind = MissingName if code in _MISSING else SourceAway if code in _AWAY else EnvironmentFault
+            kind = SourceAway if code in _AWAY else EnvironmentFault
+            if code in _MISSING or code in _LIMITS:
+                kind = MissingName if code in _MISSING else LimitFault
             access = f"; {_ACCESS}" if code in _REFUSED else ""
             raise kind(f"{self.shown}: {shortened(str(error.args[-1] if error.args else error))}{access}") from None
         except OSError as error:

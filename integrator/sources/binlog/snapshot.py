@@ -19,7 +19,7 @@ from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.binlog.catalogue import TOO_LARGE, Captured, found
 from integrator.sources.binlog.events import position_in_no_log, position_of, position_text
 from integrator.sources.binlog.packets import Packets, is_end
-from integrator.sources.binlog.server import Server, Session
+from integrator.sources.binlog.server import LimitFault, Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log, identity
 from integrator.sources.capture.points import ConditionRefused, NotYet, RowsRefused
 from integrator.sources.capture.ranges import Part
@@ -32,6 +32,8 @@ _FREED = "rollback to savepoint before_table"
 _POLL_S, _SILENT_S, _LOCK_S, _REST, _XA_S = 0.2, 60.0, 5, 10, 5.0
 """_LOCK_S: who writes waits for as long as we wait for the lock; so it is given up, and tried again after _REST
 times as long."""
+_LIMITED_S = 30.0
+_ONE_MORE = "raise max_connections, or max_user_connections: the rows of a table that is new need up to two more"
 
 
 class Point:
@@ -171,7 +173,12 @@ class SnapshotPoints:
 
     def later(self) -> Point:
         """Return a position. Raises as `first`, and NotYet."""
-        return self._awaited() if self.waits else self._point()
+        if self.waits:
+            return self._awaited()
+        try:
+            return self._point()
+        except LimitFault as fault:
+            raise NotYet(f"{fault}; {_ONE_MORE}", _LIMITED_S) from None
 
     def _point(self) -> Point:
         session = self._server.session()
