@@ -158,7 +158,7 @@ class BinlogLocation(DatabaseLocation):
 
 
 class MySqlLocation(BinlogLocation):
-    """A MySQL server, from version 8.0.1, whose changes are captured from its binary log."""
+    """A MySQL server, from version 8.0.17, whose changes are captured from its binary log."""
 
     class_: Literal["mysql"] = Field(alias="class", description="A MySQL that is captured.")
     dialect: Literal["mysql"] = Field("mysql", description="How changes come; there is nothing to choose.")

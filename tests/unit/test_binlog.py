@@ -21,6 +21,7 @@ from integrator.sources.binlog.statements import (
     NO_BACKSLASH_ESCAPES,
     Meaning,
     begins_transaction,
+    emptied_by,
     ends_transaction,
     first_word,
     is_of_system,
@@ -82,6 +83,15 @@ STATEMENTS = {
     "alter table t discard partition p0 tablespace": Meaning(True),  # it cannot be read before the import
     "alter table t drop system versioning": Meaning(True, rewritten=("d.t",)),
     "create or replace table t (k int)": Meaning(True, gone=("d.t",)),
+    "create or replace database o": Meaning(True, dropped=("o",)),
+    "create or replace schema if not exists o": Meaning(True, dropped=("o",)),
+    "create database o": Meaning(True),
+    "truncate table .t": Meaning(truncated=("d.t",)),
+    "alter table .t modify c bigint": Meaning(True, rewritten=("d.t",)),
+    "alter table t add id int primary key": Meaning(True, rewritten=("d.t",)),
+    "alter table t add id bigint key comment 'x'": Meaning(True, rewritten=("d.t",)),
+    "alter table t add c int unique key": Meaning(True),
+    "alter table t add c int unique": Meaning(True),
     "create table t (k int)": Meaning(True),
     "create index i on t (k)": Meaning(True),
     "create user x": Meaning(),
@@ -106,6 +116,9 @@ def test_what_a_statement_is_for_a_capture(text):
         ("drop column `index`, add if not exists c int", ["index"], ["c"]),
         ("drop index c, drop primary key, drop foreign key f, drop check x", [], []),
         ("drop partition p0", [], []),
+        ("drop period, add period int", ["period"], ["period"]),
+        ("drop system, add system int", ["system"], ["system"]),
+        ("drop period for system_time, drop system versioning", [], []),
         ("add column (c int, `d e` decimal(3, 2) default 1), drop k", ["k"], ["c", "d e"]),
         ("add c int after v, add index i (c), add constraint u unique (c)", [], ["c"]),
         ("rename to u", [], []),
@@ -115,6 +128,20 @@ def test_columns_that_come_and_go_are_named(text, dropped, added):
     found = meaning_of(f"alter table t {text}", "d")
     assert ([*found.columns_dropped], [*found.columns_added]) == (dropped, added)
     assert found.altered == ("d.t" if dropped or added else "")
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("DELETE FROM `o`.`t`", "o.t"),
+        ("delete from t;", "d.t"),
+        ("delete from t where k = 1", ""),
+        ("delete t from t join u", ""),
+        ("truncate t", ""),
+    ],
+)
+def test_a_table_that_a_server_empties_by_itself_is_named(text, table):
+    assert emptied_by(text, "d") == table
 
 
 def test_names_are_in_lower_case_where_the_server_has_them_so():
@@ -415,7 +442,9 @@ def test_which_product_a_server_is(version, name, least):
 
 FAILED = [
     (pymysql.err.OperationalError(1054, "Unknown column 'x' in 'field list'"), server.MissingName),
-    (pymysql.err.OperationalError(1226, "User has exceeded the 'max_user_connections' resource"), SourceAway),
+    (pymysql.err.OperationalError(1226, "User has exceeded the 'max_user_connections' resource"), server.LimitFault),
+    (pymysql.err.OperationalError(1047, "WSREP has not yet prepared node for application use"), SourceAway),
+    (pymysql.err.OperationalError(4031, "The client was disconnected by the server because of inactivity"), SourceAway),
     (pymysql.err.OperationalError(1045, "Access denied"), EnvironmentFault),
     (ConnectionResetError(104, "Connection reset by peer"), SourceAway),
 ]

@@ -12,6 +12,7 @@ from integrator.sources.binlog.history import History
 from integrator.sources.binlog.statements import (
     CHANGES,
     begins_transaction,
+    emptied_by,
     ends_transaction,
     first_word,
     is_elsewhere,
@@ -212,7 +213,7 @@ class Log:
 
     def _commit(self, event: Event) -> None:
         if not self._begin_message:
-            self._tables.replayed = None
+            self._tables.end_replay()
             self._intake.take(commit(self._lsn, self._after(event), self._committed))
             self.history.end()
 
@@ -267,7 +268,10 @@ class Log:
     def _is_none_of_ours(self, statement: events.Statement) -> bool:
         """Return whether a statement changes rows of none of our tables."""
         text, database, modes = statement.text, statement.database, statement.modes
-        return is_of_system(text, database, modes) or is_elsewhere(text, database, self._tables.are_of, modes)
+        if is_of_system(text, database, modes) or is_elsewhere(text, database, self._tables.are_of, modes):
+            return True
+        emptied = emptied_by(text, database, lower=self._tables.charsets.lower_names, modes=modes)
+        return bool(emptied) and not self._tables.has(emptied)
 
     def _define(self, event: Event, statement: events.Statement) -> None:
         """Follow a statement that may define tables: those that are emptied, or are other ones from now on."""

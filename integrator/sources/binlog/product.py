@@ -62,7 +62,7 @@ def product_of(version: str) -> Product:
     return Product(
         name=NAMES["mysql"],
         version=own,
-        least=(8, 0, 1),
+        least=(8, 0, 17),
         settings=_SETTINGS
         + (", max_execution_time = 0" if own >= (5, 7, 8) else "")  # older ones are refused for their version
         + (_WITH_KEYS if own >= (8, 0, 30) else ""),

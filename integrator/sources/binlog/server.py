@@ -29,8 +29,8 @@ _MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
 _CONNECT_S, _ANSWER_S, _PORT = 10, 3600, 3306
 _QUERY = 0x03
 _AWAY = frozenset(
-    (2002, 2003, 2006, 2013, 1040, 1053, 1080, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 1146, 1049,
-     1054, 1226, 3032, 0)
+    (2002, 2003, 2006, 2013, 1040, 1047, 1053, 1080, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1317, 1412, 1927, 1146,
+     1049, 1054, 1226, 3032, 4031, 0)
 )  # fmt: skip
 """Errors after which it is tried again: the server is away, is busy, ends, or a table was altered while it was read.
 

@@ -36,6 +36,8 @@ _ADDED_BY: Mapping[str, tuple[list[str], ...]] = defaultdict(
 _DROPPED_BESIDE_COLUMNS = frozenset(
     ("index", "key", "constraint", "primary", "foreign", "check", "partition", "period", "system")
 )
+_NAMES_TOO = frozenset(("period", "system"))
+"""Of these words, those that may be names of columns."""
 _MADE = frozenset(("as", "auto_increment", "serial"))
 """A column whose values are made by the server: by an expression, or as numbers."""
 _NOT_OF_THE_TABLE = frozenset(("column", "key", "index"))
@@ -101,6 +103,17 @@ def is_of_system(text: str, database: str, modes: int = 0) -> bool:
     return not is_delete or not words.left or words.left[0].lower() in _AFTER_ONE_TABLE
 
 
+def emptied_by(text: str, database: str, *, lower: bool = False, modes: int = 0) -> str:
+    """Return the table of a lone DELETE FROM it; nothing of another statement. lower, modes: as of `meaning_of`.
+
+    A server writes one at the first use of a MEMORY table after its start, whatever binlog_format is
+    (https://dev.mysql.com/doc/refman/8.0/en/replication-features-memory.html).
+    """
+    words = _Words([one.lower() if lower else one for one in _tokens(text, modes)], database)
+    table = words.table() if words.take("delete") and words.take("from") else ""
+    return "" if [one for one in words.left if one != ";"] else table
+
+
 def is_elsewhere(text: str, database: str, is_ours: Callable[[str], bool], modes: int = 0) -> bool:
     """Return whether a statement that changes rows has tables of other databases alone.
 
@@ -164,6 +177,8 @@ def meaning_of(text: str, database: str, *, lower: bool = False, modes: int = 0)
         return _altered(words)
     words.take("create")
     is_anew = words.take("or") and words.take("replace")
+    if is_anew and (words.take("database") or words.take("schema")):
+        return Meaning(True, dropped=(words.name(),))
     return Meaning(True, gone=(words.table(),)) if words.take("table") and is_anew else Meaning(True)
 
 
@@ -231,8 +246,11 @@ def _column(words: Sequence[str], beside: frozenset[str]) -> str:
 
 
 def _dropped_by(part: list[str]) -> list[str]:
-    name = _column(part[1:], _DROPPED_BESIDE_COLUMNS) if part[:1] == ["drop"] else ""
-    return [name] if name else []
+    if part[:1] != ["drop"]:
+        return []
+    if part[1:2] and part[1] in _NAMES_TOO and part[2:3] not in _ADDED_BY[part[1]]:
+        return [part[1]]
+    return [*filter(None, [_column(part[1:], _DROPPED_BESIDE_COLUMNS)])]
 
 
 def _added_by(part: list[str]) -> list[str]:
@@ -272,7 +290,11 @@ def _has_own_values(part: list[str]) -> bool:
     ):
         return True
     return any(
-        (word == "default" and after != "null") or (word == "not" and after == "null") or word in _MADE
+        (word == "default" and after != "null")
+        or (word == "not" and after == "null")
+        or word in _MADE
+        or word == "primary"
+        or (after == "key" and word != "unique")  # the primary key, which is not null
         for word, after in pairs
     )
 
@@ -311,7 +333,9 @@ class _Words:
         return _unquoted(self.left.pop(0) if self.left else "")
 
     def table(self) -> str:
-        """Take a table's name: DATABASE.TABLE."""
+        """Take a table's name: DATABASE.TABLE; one after a dot is of the database that is current."""
+        if self.left[:1] == ["."]:
+            del self.left[0]
         name = self.name()
         if self.left[:1] == ["."]:
             del self.left[0]

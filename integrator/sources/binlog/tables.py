@@ -64,6 +64,9 @@ class Tables:
         there = found(self._session, self._location, record.numbers)
         self._left_out = there.left_out
         self._leave({name: there.left_out[name] for name in record.numbers.keys() & there.left_out})
+        if excluded := [name for name in record.read if not self._is_wanted(name)]:
+            self._log.warning("tables are not captured any more: excluded", tables=excluded)
+            self._rows.tables.forget({record.read[name] for name in excluded})
         new = [one.name for one in there.tables if one.name not in record.numbers]
         if new:
             self._number(new)
@@ -124,6 +127,12 @@ class Tables:
     def find_next(self, least: int) -> None:
         """Have the rows that are left of the tables that were found be due, as `find` does."""
         self._rows.make_due(self.there, least, is_next=True)
+
+    def end_replay(self) -> None:
+        """Note that the transaction has ended in which the capture began: tables that came since count."""
+        if self.replayed is not None:
+            self.replayed = None
+            self._maps.clear()
 
     def begin(self) -> None:
         """Begin a transaction: each of its statements has the maps of its tables."""
@@ -236,7 +245,12 @@ class Tables:
 
     def has(self, name: str) -> bool:
         """Return whether a table is captured."""
-        return name in self._rows.record.numbers
+        return name in self._rows.record.numbers and self._is_wanted(name)
+
+    def _is_wanted(self, name: str) -> bool:
+        schema, _, table = name.partition(".")
+        database, lower = self._session.server.database, self.charsets.lower_names
+        return wanted(schema, table, self._location, database, lower=lower)
 
     def announced(self, name: str) -> bytes | None:
         """Have a table be announced; return its number in messages. None: its changes are not captured, or not yet."""
