@@ -70,7 +70,8 @@ class Columns:
         """Return the effects of messages; None where they must be read row by row. place: for errors."""
         there = np.flatnonzero(~texts.nulls)
         by_key = self.table.identity == "key"
-        if by_key and any(key is None for key in keys):
+        no_key = np.array([key is None for key in keys], np.bool_)
+        if by_key and (no_key & texts.nulls).any():
             return None
         try:
             document = read_document(Lines(place, texts.data, np.arange(len(keys)), texts.ends), _EXPECTED)
@@ -83,6 +84,8 @@ class Columns:
             effect, image = self._effects(rows)
             change = self._changes(rows)
         except DataError:
+            return None
+        if by_key and (no_key[there] & (effect != CLEARED)).any():  # a truncate alone has none
             return None
         cleared = [
             (int(there[one]), change[one].tobytes() if change[one].any() else b"")
@@ -104,7 +107,7 @@ class Columns:
         made["effect"], made["at"] = NOTHING, np.arange(len(keys))
         made["effect"][np.flatnonzero(texts.nulls)] = GONE
         made[there[kept]] = of_rows
-        made["key"] = _digested([self.unprefixed(key) for key in keys if key is not None])
+        made["key"] = _digested([self.unprefixed(key or b"") for key in keys])
         return Digests(made[made["effect"] != NOTHING], cleared)
 
     def _effects(self, rows: Objects) -> tuple[Ints, Objects]:

@@ -13,6 +13,8 @@ from integrator.compare.results import TableResult
 from integrator.errors import EnvironmentFault, IntegratorError
 from integrator.plan import Plan
 
+_EMPTY_S = 10.0
+
 
 def follow(
     planned: Callable[[], Plan], options: Options, pause_s: float, failed: Callable[[str, IntegratorError], None]
@@ -25,7 +27,10 @@ def follow(
     while True:
         plan = planned()
         state = Path(plan.state)
-        for name in Comparison(plan, options).names:
+        names = Comparison(plan, options).names
+        if not names:  # each is set aside, or gone
+            time.sleep(max(pause_s, _EMPTY_S))
+        for name in names:
             try:
                 [result] = Comparison(planned(), Options((name,), options.per_second)).run()
             except IntegratorError as error:

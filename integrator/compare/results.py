@@ -69,7 +69,7 @@ class TableResult:
     @property
     def is_equal(self) -> bool:
         """Whether all rows were compared, and none differs."""
-        is_left = self.unsettled or self.ambiguous or self.shared
+        is_left = self.unsettled or self.ambiguous or self.shared or self.rejected
         return not (self.why or self.differs or is_left) and self.equal == self.rows
 
     def as_json(self) -> dict[str, Any]:

@@ -32,6 +32,8 @@ class Candidate:
     """A key that differs. text: the values of its key at the database, if known. where: its last message.
 
     settled: it is a difference by what was read first. row: what the last message has; None: not read, or no row.
+    change: the position of its last message, where messages have one; cleared: that of the last truncate. is_unordered:
+    it is not known which of a message and a truncate is the later one.
     """
 
     kind: Kind
@@ -40,6 +42,9 @@ class Candidate:
     settled: bool
     row: Row | None = None
     gone: bool = False
+    change: bytes = b""
+    cleared: bytes = b""
+    is_unordered: bool = False
 
 
 @dataclass
@@ -175,13 +180,7 @@ class Round:
     def settle(self, found: Found, before: Offsets, ends: Offsets, until: Offsets) -> None:
         """Read the topic on, and settle what is settled; other candidates stay."""
         sides, candidates = found.sides, found.candidates
-        for _, seen in each(self.topics, sides.messages, ranges_of(sides.table.topic, ends, until)):
-            _follow(candidates, seen)
-        unread = {one.where for one in candidates.values() if one.where and not one.gone and one.row is None}
-        for seen in sides.found(self.topics, {one for one in unread if one}, until):
-            one = candidates.get(seen.key)
-            if one is not None and one.where == seen.where[:2]:
-                one.row, one.gone = (seen.row, False) if seen.effect == SET else (None, True)
+        self._read_on(found, ends, until)
         rows = self.at_table[found.result.table]
         for key, one in list(candidates.items()):
             if one.text is None:  # it cannot be looked up: what was settled stays so
@@ -207,14 +206,32 @@ class Round:
             if key not in candidates:  # the table's rows are counted as they were when each was settled
                 found.result.rows += (row is not None) - (one.kind != "extra")
 
+    def _read_on(self, found: Found, ends: Offsets, until: Offsets) -> None:
+        """Have candidates know their messages up to `until`; those without an order are counted."""
+        sides, candidates = found.sides, found.candidates
+        ranges = ranges_of(sides.table.topic, ends, until)
+        for _, seen in each(self.topics, sides.messages, ranges):
+            _follow(candidates, seen, several=len(ranges) > 1)
+        unread = {one.where for one in candidates.values() if one.where and not one.gone and one.row is None}
+        for seen in sides.found(self.topics, {one for one in unread if one}, until):
+            one = candidates.get(seen.key)
+            if one is not None and one.where == seen.where[:2]:
+                one.row, one.gone = (seen.row, False) if seen.effect == SET else (None, True)
+        for key in [key for key, one in candidates.items() if one.is_unordered]:
+            del candidates[key]
+            found.result.ambiguous += 1
 
-def _follow(candidates: dict[bytes, Candidate], seen: Seen) -> None:
-    """Have candidates know a later message."""
+
+def _follow(candidates: dict[bytes, Candidate], seen: Seen, *, several: bool) -> None:
+    """Have candidates know a message. several: partitions are read one after another, and truncates are of all."""
     if seen.effect == CLEARED:
         for one in candidates.values():
-            one.row, one.where, one.gone, one.settled = None, seen.where[:2], True, False
-    elif (found := candidates.get(seen.key)) is not None:
-        found.where, found.settled = seen.where[:2], False
+            one.is_unordered |= several and not seen.change
+            if not several or seen.change > one.change:
+                one.row, one.where, one.gone, one.settled = None, seen.where[:2], True, False
+                one.cleared = seen.change
+    elif (found := candidates.get(seen.key)) is not None and not (several and seen.change < found.cleared):
+        found.where, found.settled, found.change = seen.where[:2], False, seen.change
         found.row, found.gone = (seen.row, False) if seen.effect == SET else (None, True)
 
 

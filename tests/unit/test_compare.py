@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from integrator.compare import rounds
 from integrator.compare.as_messages import Taken
-from integrator.compare.at_topic import MessagesOf, NotComparable
+from integrator.compare.at_topic import MessagesOf, NotComparable, Seen
 from integrator.compare.digests import NO_ROW, RECORD, Digester, Runs, change_of, packed
 from integrator.compare.merging import Clear, folded, merge, merged, merged_topics, repeated
 from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Effects, Texts
@@ -288,6 +289,7 @@ def test_a_key_that_several_rows_of_the_table_have_is_not_equal():
     found = merge(rows, records((1, 1, 0, 0, SET), (2, 1, 0, 1, SET)), records())
     assert (found.rows, found.equal, found.shared, len(found.extra), len(found.missing)) == (5, 1, 2, 0, 0)
     assert not TableResult("t", "topic", rows=5, equal=1, shared=2).is_equal
+    assert not TableResult("t", "topic", rows=5, equal=5, rejected=1).is_equal, "the topic has no message of it"
     assert not TableResult("t", "topic", rows=5, equal=4).is_equal, "whatever a row was passed over for"
     assert TableResult("t", "topic", rows=5, equal=5).is_equal
 
@@ -317,6 +319,34 @@ def test_a_tombstone_of_a_row_whose_key_is_not_known_is_a_difference(tmp_path):
     again.settle(found, {("topic", 0): 10}, {}, {})
     assert (found.result.missing, found.candidates, found.result.is_equal) == (1, {}, False)
     one.close()
+
+
+FOLLOWED = {
+    # partitions, what is read in this order: (partition, effect, position); what the key is then
+    "an insert after a truncate of another partition": (2, [(0, SET, b"2"), (1, CLEARED, b"1")], "row"),
+    "a truncate after an insert of another partition": (2, [(0, SET, b"1"), (1, CLEARED, b"2")], "gone"),
+    "a truncate that is read before an older insert": (2, [(0, CLEARED, b"2"), (1, SET, b"1")], "gone"),
+    "one partition has an order": (1, [(0, CLEARED, b""), (0, SET, b"")], "row"),
+    "messages without positions have none": (2, [(0, SET, b""), (1, CLEARED, b"")], "unordered"),
+}
+
+
+@pytest.mark.parametrize("case", FOLLOWED)
+def test_a_truncate_and_messages_of_other_partitions_have_their_order(case):
+    many, messages, expected = FOLLOWED[case]
+    one = Candidate("different", ("1",), (0, 1), settled=True)
+    for partition, effect, change in messages:
+        rounds._follow({b"k": one}, Seen(b"k", effect, {"id": 1}, (partition, 5, 0), change), several=many > 1)
+    assert ("unordered" if one.is_unordered else "gone" if one.gone else "row") == expected
+
+
+def test_a_truncate_without_a_key_leaves_a_block_to_columns():
+    messages = MessagesOf(table(identity="key", key=()), Documents(JSON))
+    values = [text(id=1, v="a", op=1), text(op=5), text(id=2, v="b", op=1)]
+    found = messages.columns.of([b"1", None, b"2"], Texts.of(values), "t")
+    assert found is not None
+    assert ([*found.records["at"]], [at for at, _ in found.cleared]) == ([0, 2], [1])
+    assert messages.columns.of([b"1", None, None], Texts.of(values), "t") is None
 
 
 class NoTopics:
