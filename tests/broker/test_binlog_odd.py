@@ -7,6 +7,7 @@ import pytest
 
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.schema import Bytes
+from integrator.sources.binlog.snapshot import SnapshotPoints
 from integrator.sources.binlog.source import BinlogSource
 from tests.broker.test_binlog_alone import MONITOR, database, location_of, server, spooled  # noqa: F401 - fixtures
 
@@ -30,6 +31,31 @@ def test_a_capture_begins_when_no_xa_transaction_is_prepared(server, database, s
     with pytest.raises(SourceAway, match=f"XA transactions are prepared, and not committed: '{name}'"):
         spooled.catch_up()
     server.sql(f"xa commit '{name}'")
+    spooled.catch_up()
+    assert new_rows(spooled) == [{"k": "1"}]
+
+
+def test_a_capture_begins_when_no_xa_transaction_was_prepared_meanwhile(server, database, spooled, name, monkeypatch):
+    """One is prepared after we asked, and committed after the snapshot began."""
+    database("create table t (k int primary key)")
+    real, begun = SnapshotPoints._check_prepared, []
+
+    def check(self, session, before=None):
+        if before is not None:
+            server.sql(f"xa commit '{name}'")
+            begun.append(session)
+            return real(self, session, before)
+        found = real(self, session)
+        with connected(server, database=name) as one, one.cursor() as cursor:
+            for sql in (f"xa start '{name}'", "insert into t values (1)", f"xa end '{name}'", f"xa prepare '{name}'"):
+                cursor.execute(sql)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SnapshotPoints, "_check_prepared", check)
+        with pytest.raises(SourceAway, match="an XA transaction was committed while a snapshot began"):
+            spooled.catch_up()
+    assert begun
     spooled.catch_up()
     assert new_rows(spooled) == [{"k": "1"}]
 

@@ -197,6 +197,11 @@ class Session:
             cursor.execute(sql, values)
             return list(cursor.fetchall())
 
+    def is_running(self) -> bool:
+        """Return whether the server still answers what this session asked; another session asks. Raises as `run`."""
+        with self.server.session() as other:
+            return any(row[0] == self.connection.thread_id() for row in other.rows("show processlist"))
+
     def try_condition(self, table: str, where: str) -> None:
         """Have the server read a condition on the rows of a table, SCHEMA.TABLE. Raises as `run`.
 

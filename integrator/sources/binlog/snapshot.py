@@ -78,7 +78,7 @@ class Point:
 
     def _take_rows(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         with self._session.server.asked():
-            each = iter(_Rows(self._session.query(table.query(part)), len(table.select)))
+            each = iter(_Rows(self._session.query(table.query(part)), len(table.select), self._session.is_running))
         is_cut = False
         while True:
             with self._session.server.asked():  # and not what `take` does: a full disk is not the server's
@@ -100,18 +100,19 @@ class Point:
 
 
 class _Rows:
-    """The packets of a result's rows, about a megabyte each time."""
+    """The packets of a result's rows, about a megabyte each time. is_running: whether the server looks for more."""
 
-    def __init__(self, packets: Packets, columns: int) -> None:
+    def __init__(self, packets: Packets, columns: int, is_running: Callable[[], bool]) -> None:
         self._packets, self._before = packets, columns + 2  # how many columns there are, each of them, and their end
+        self._is_running = is_running
 
     def __iter__(self) -> Any:
         rows: list[bytes] = []
         size = 0
         while True:
             read = self._packets.read(_SILENT_S)
-            if not read:
-                raise SourceAway(f"the server says nothing for {_SILENT_S:.0f} s while a table is read")
+            if not read and not self._is_running():  # a condition may be of few rows of a large table
+                raise SourceAway(f"the server sends nothing for {_SILENT_S:.0f} s, and has ended the query")
             for packet in read:
                 if is_end(packet):
                     if self._before:
@@ -184,17 +185,24 @@ class SnapshotPoints:
         session = self._server.session()
         try:
             self._check_server(session)
-            self._check_prepared(session)
+            commits = self._check_prepared(session)
             session.run("set session transaction isolation level repeatable read")
-            known = session.product.knows_snapshots
-            position = position_of(*(_begun(session) if known else self._begun_locked(session)), self._record.files)
-            return Point(position, session, self._location, self._record.numbers)
+            begun = _begun(session) if session.product.knows_snapshots else self._begun_locked(session)
+            self._check_prepared(session, commits)
+            return Point(position_of(*begun, self._record.files), session, self._location, self._record.numbers)
         except BaseException:
             session.close()
             raise
 
-    def _check_prepared(self, session: Session) -> None:
-        """Raise NotYet while XA transactions are prepared: their changes are before it, and in no snapshot."""
+    def _check_prepared(self, session: Session, before: str | None = None) -> str:
+        """Raise NotYet while XA transactions are prepared: their changes are before it, and in no snapshot.
+
+        Return how many such commits have begun. before: how many had before the snapshot, if it has begun. One that is
+        prepared at a snapshot was before it, still is after it, or its commit began between the two.
+        """
+        [(_, commits)] = session.rows("show global status like 'Com_xa_commit'")
+        if commits != (before or commits):
+            raise NotYet(f"{self._server.shown}: an XA transaction was committed while a snapshot began", _POLL_S)
         try:
             prepared = session.rows("xa recover")
         except EnvironmentFault:
@@ -202,12 +210,13 @@ class SnapshotPoints:
                 text = "our user may not see which XA transactions are prepared: changes of these would be lacking"
                 self._log.warning(text, remedy="grant xa_recover_admin on *.* to it")
             self._is_warned = True
-            return
+            return str(commits)
         if prepared:
             named = ", ".join(
                 repr(one.decode(errors="replace") if isinstance(one, bytes) else one) for *_, one in prepared
             )
             raise NotYet(f"{self._server.shown}: XA transactions are prepared, and not committed: {named}", _XA_S)
+        return str(commits)
 
     def _check_server(self, session: Session) -> None:
         """Raise SourceAway where the address leads to another server than the one whose log is read."""

@@ -172,17 +172,17 @@ class FirstRows:
             self.tables.write()
 
     def _take_asked(self, tables: Sequence[Captured]) -> set[str]:
-        """Have refreshes that were asked for be due; return the tables of which another one has to end before.
+        """Have refreshes that were asked for be due; return the tables of which another reading has to end before.
 
-        Refreshes of tables whose rows are read in any case are dropped.
+        Refreshes of tables all of whose rows are to be read in any case are dropped.
         """
         there, record, waiting = {one.name: one.relation.oid for one in tables}, self.record, set[str]()
         for path, name, refresh in asked(self._spool.parent):
-            if name in record.asked and name not in record.again:
-                waiting.add(name)
+            is_again = name in record.again
+            if name in there and not is_again and (name in record.asked or name in record.reading):
+                waiting.add(name)  # ranges that were read have the rows of before
                 continue
-            is_read = name in record.again or name in record.reading
-            if is_read or name not in there or record.read.get(name) != there[name]:
+            if is_again or name not in there or record.read.get(name) != there[name]:
                 why = "its rows are read in any case" if name in there else "the table is not captured"
                 self._log.warning("a refresh is dropped", table=name, reason=why)
             else:

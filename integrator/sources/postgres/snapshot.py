@@ -43,12 +43,17 @@ _AT_STANDBY = (
     "there, select pg_log_standby_snapshot()"
 )
 _KEY = (
-    "select a.attname, t.typcategory from pg_index i cross join unnest(i.indkey) with ordinality k(number, at) "
+    "select a.attname, t.typcategory <> 'C' and r.oprnamespace = 'pg_catalog'::regnamespace from pg_index i "
+    "cross join unnest(i.indkey) with ordinality k(number, at) "
     "join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number join pg_type t on t.oid = a.atttypid "
+    "join pg_opclass o on o.oid = i.indclass[k.at - 1] join pg_amop m on m.amopfamily = o.opcfamily "
+    "and m.amoplefttype = o.opcintype and m.amoprighttype = o.opcintype and m.amopstrategy = 5 "
+    "join pg_operator r on r.oid = m.amopopr "
     "where i.indrelid = %s and i.indisprimary and k.at <= i.{} order by k.at"
 )
-_COMPOSITE = "C"
-"""Of types, and of domains of them, the category: https://www.postgresql.org/docs/current/catalog-pg-type.html."""
+"""Columns of the key, and whether rows can be compared with a value of each as they are ordered: a literal of a
+composite type needs a cast, and `>` of an extension's type, as citext, may be another one by the search path. Category
+and strategy: https://www.postgresql.org/docs/current/catalog-pg-type.html, …/xindex.html."""
 _BY_INDEX = "set local enable_sort = off"
 """Rows of a large table come by its index, from the first one on."""
 _INCLUDES_FROM = 110000
@@ -74,7 +79,7 @@ class Point:
         size = "indnkeyatts" if version_of(self._session) >= _INCLUDES_FROM else "indnatts"
         rows = self._session.rows(_KEY.format(size), [table.relation.oid])
         key, columns = [name for name, _ in rows], {one.name for one in table.relation.columns}
-        can_compare = all(category != _COMPOSITE for _, category in rows)  # a literal of such a type needs a cast
+        can_compare = all(is_comparable for _, is_comparable in rows)
         return key if can_compare and columns.issuperset(key) else []
 
     def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
