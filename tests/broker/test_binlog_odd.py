@@ -7,6 +7,8 @@ import pytest
 
 from integrator.errors import EnvironmentFault, SourceAway
 from integrator.schema import Bytes
+from integrator.sources.binlog import dump, settings
+from integrator.sources.binlog.server import Server
 from integrator.sources.binlog.snapshot import SnapshotPoints
 from integrator.sources.binlog.source import BinlogSource
 from tests.broker.test_binlog_alone import MONITOR, database, location_of, server, spooled  # noqa: F401 - fixtures
@@ -180,3 +182,18 @@ def test_a_database_with_a_dot_and_a_table_that_our_user_may_not_read_are_left_o
     assert "may not read" in source.left_out[f"{name}.a"]
     assert "has a dot" in source.left_out[f"{name}.x.t"]
     server.sql(f"drop database `{name}.x`; drop user u_{name}@'%'")
+
+
+def test_the_end_of_a_file_is_known_that_is_too_large_for_a_position(server, database, name):
+    """After a transaction that makes it so large the server begins another one, or stops, which both are events."""
+    database("create table t (k int primary key)")
+    with Server(server.address(name)).session() as session:
+        end = settings.end_of_log(session)
+        assert dump.is_last(session, *end)
+        database("insert into t values (1)")
+        assert not dump.is_last(session, *end)
+        end = settings.end_of_log(session)
+        server.sql("flush binary logs")
+        assert settings.end_of_log(session)[0] != end[0]
+        assert dump.is_last(session, *end)
+        assert not dump.is_last(session, end[0], end[1] - 31)

@@ -12,7 +12,7 @@ from integrator.sources.binlog.gtids import Gtid
 from integrator.sources.binlog.packets import Packets, is_end
 from integrator.sources.binlog.server import Session
 
-_DUMP, _SILENT_S = 0x12, 60.0
+_DUMP, _SILENT_S, _ROTATED_BYTES = 0x12, 60.0, events.HEADER_BYTES + 8
 _KIND_AT, _SIZES = 5, struct.Struct("<II")
 """Of a packet: the kind of its event, and after it and the server's number, how long it is, and where it ends."""
 
@@ -41,6 +41,17 @@ def begun(session: Session, file: str, offset: int, number: int) -> tuple[Packet
     [(checksum,)] = session.rows("select @master_binlog_checksum")
     payload = struct.pack("<IHI", max(offset, events.FIRST_EVENT), 0, number) + file.encode()
     return session.send(_DUMP, payload), checksum != "NONE"
+
+
+def is_last(session: Session, file: str, offset: int) -> bool:
+    """Return whether nothing follows a position in a file but what ends it: that it is rotated, or the server stops.
+
+    So it is after a transaction that makes a file larger than max_binlog_size. Raises SourceAway, EnvironmentFault.
+    """
+    sizes = {str(name): int(size) for name, size, *_ in session.rows("show binary logs")}
+    rotated = _ROTATED_BYTES + len(file)
+    ends = {0, *(size + more for size in (events.HEADER_BYTES, rotated) for more in (0, events.CHECKSUM_BYTES))}
+    return sizes.get(file, offset) - offset in ends
 
 
 def transactions(session: Session, number: int, file: str, until: int) -> Iterator[Gtid | None]:

@@ -206,13 +206,15 @@ class Stream(SpoolingStream):
         if settings.identity(session) != self._first_rows.record.system:
             raise SourceAway(f"{self._server.shown}: the address leads to another server now")
         number, offset = events.file_and_offset(self._server_log.position)
-        if offset >> 32:
-            raise EnvironmentFault(
-                f"{self._server.shown}: the log cannot be read from {self._server_log.at}: the protocol has "
-                f"no position beyond 4 GiB of a file; {ANEW}"
-            )
-        record = self._first_rows.record
-        self._server_log.file = f"{record.database}.{number - record.files:06d}"
+        base, number = self._first_rows.record.database, number - self._first_rows.record.files
+        if offset >> 32:  # the protocol has no such position
+            if not dump.is_last(session, f"{base}.{number:06d}", offset):
+                raise EnvironmentFault(
+                    f"{self._server.shown}: the log cannot be read from {self._server_log.at}: the protocol has "
+                    f"no position beyond 4 GiB of a file, and transactions follow there; {ANEW}"
+                )
+            number, offset = number + 1, events.FIRST_EVENT
+        self._server_log.file = f"{base}.{number:06d}"
         packets, self._server_log.checksums = dump.begun(session, self._server_log.file, offset, self._number)
         return packets
 
