@@ -27,21 +27,24 @@ _POLL_S, _BOUNDS_S = 0.2, 30.0
 _PASSING = (KafkaError._ALL_BROKERS_DOWN, KafkaError._PARTITION_EOF)  # noqa: SLF001 - their public names
 
 
-def is_at(message: Resolved, position: str, tables: Sequence[str] = ()) -> bool:
+def is_at(message: Resolved, position: str, tables: Sequence[str] = (), server: str = "") -> bool:
     """Return whether all that was committed at or before a position is in the topics, by a message.
 
     position: as the database writes it (PostgreSQL's 0/1A2B3C8, as of pg_current_wal_insert_lsn(); binlog.000003:1234
     of MySQL and MariaDB, as of SHOW BINARY LOG STATUS), or a {hvr_integ_seq}. tables: those that are asked for, by
-    their names in the channel; none: all of the channel. Raises ValueError for another position, such as one of another
-    kind of database.
+    their names in the channel; none: all of the channel. server: of a binary log, whose position it is (`select
+    @@server_uuid`, of MariaDB `@@server_id`), where another server may take its place; empty: any. Raises ValueError
+    for another position, such as one of another kind of database.
     """
-    points = [message.of_table(name) for name in tables] if tables else [message.point]
+    points = message.points_of(tables)
     if "|" in position:
         return all(point is not None and point.integ_seq >= position for point in points)
     wanted = order_of(position)
     if others := [one.position for one in points if one is not None and ("/" in one.position) != ("/" in position)]:
         raise ValueError(f"{position!r} is no position of this channel, whose are such as {others[0]}")
-    return all(point is not None and order_of(point.position) >= wanted for point in points)
+    return all(
+        point is not None and server in ("", point.server) and order_of(point.position) >= wanted for point in points
+    )
 
 
 class Reader:
@@ -93,14 +96,16 @@ class Reader:
         self.last = message
         return message
 
-    def wait_for(self, position: str, tables: Sequence[str] = (), timeout_s: float | None = None) -> Resolved:
+    def wait_for(
+        self, position: str, tables: Sequence[str] = (), timeout_s: float | None = None, server: str = ""
+    ) -> Resolved:
         """Return the first message by which all is in the topics that was committed at or before a position.
 
-        position, tables: as of `is_at`. timeout_s: None: without limit. Raises TimeoutError, and as `next`.
+        position, tables, server: as of `is_at`. timeout_s: None: without limit. Raises TimeoutError, and as `next`.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         message = self.last
-        while message is None or not is_at(message, position, tables):
+        while message is None or not is_at(message, position, tables, server):
             left = _POLL_S if until is None else min(_POLL_S, until - time.monotonic())
             if left < 0:
                 reached = "nothing" if self.last is None else _shown(self.last, tables)
@@ -127,7 +132,7 @@ def _is_before(message: Resolved, last: Resolved) -> bool:
 
 
 def _shown(message: Resolved, tables: Sequence[str]) -> str:
-    names = tables or [name for name, one in message.tables.items() if one.why]
+    names = (tables if message.tables else ()) or [name for name, one in message.tables.items() if one.why]
     why = {
         name: message.tables[name].why if name in message.tables else "the channel has no such table" for name in names
     }

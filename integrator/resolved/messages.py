@@ -22,10 +22,14 @@ _OLDEST = datetime.fromtimestamp(0, timezone.utc)
 
 
 class Point(NamedTuple):
-    """A place in the source's log: as the source writes it, and as the greatest {hvr_integ_seq} up to it."""
+    """A position in the source's log: as the source writes it, and as the greatest {hvr_integ_seq} up to it.
+
+    server: whose log it is, where another server may take its place, whose positions begin anew.
+    """
 
     position: str
     integ_seq: str
+    server: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,10 @@ class Resolved:
         """Return up to where a table is resolved; None where nothing of it is, or it is none of the channel's."""
         found = self.tables.get(name)
         return None if found is None else found.point
+
+    def points_of(self, names: Sequence[str]) -> list[Point | None]:
+        """Return up to where tables are resolved; without names, or where a message has no room for tables, all are."""
+        return [self.of_table(name) for name in names] if names and self.tables else [self.point]
 
     def following(self, here: Point, committed: datetime | None, lacking: Mapping[str, str]) -> Resolved:
         """Return the message that follows this one: no position is before that of this one.
@@ -119,12 +127,14 @@ def _later(one: Point | None, other: Point) -> Point:
 
 
 def _of_point(point: Point | None) -> dict[str, Any]:
-    position, integ_seq = (None, None) if point is None else point
-    return {"position": position, "integ_seq": integ_seq}
+    position, integ_seq, server = (None, None, "") if point is None else point
+    return {"position": position, "integ_seq": integ_seq, **({"server": server} if server else {})}
 
 
 def _point(members: Mapping[str, Any]) -> Point | None:
-    return None if members["position"] is None else Point(str(members["position"]), str(members["integ_seq"]))
+    if members["position"] is None:
+        return None
+    return Point(str(members["position"]), str(members["integ_seq"]), str(members.get("server", "")))
 
 
 def _text(moment: datetime | None) -> str | None:

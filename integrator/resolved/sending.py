@@ -52,7 +52,7 @@ class Resolving:
         self._asked, self._state, self._plan, self._feed = asked, state, plan, feed
         self._topic: ResolvedTopic | None = None
         self._last = Resolved("", "")
-        self._sent, self._is_unsure = float("-inf"), True
+        self._sent, self._is_unsure, self._is_cut = float("-inf"), True, False
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="resolved", daemon=True)
         self._log = structlog.get_logger().bind(channel=plan().channel, topic=asked.topic)
@@ -100,7 +100,7 @@ class Resolving:
         lacking = {one.in_source.name: reached.lacks(one.in_source.at_source) for one in plan.recipe.tables}
         lacking |= dict.fromkeys(plan.aside, "it is set aside")
         committed = datetime.fromtimestamp(reached.committed / 1e6, timezone.utc) if reached.committed else None
-        here = Point(reached.position, reached.integ_seq)
+        here = Point(reached.position, reached.integ_seq, reached.server)
         made = self._last.following(here, committed, lacking)
         if self._last.is_after(here) or not made.has_more(None if self._is_unsure else self._last):
             return
@@ -108,12 +108,22 @@ class Resolving:
             named = [*plan.topics, *(plan.recipe.send.topics or ())]
             made = replace(made, offsets=topic.ends(one for one in named if one != self._asked.topic))
         made = replace(made, sent=datetime.now(timezone.utc))
-        if len(value := made.to_json()) > plan.recipe.messages.max_bytes - RECORD_OVERHEAD:  # I5
-            value = replace(made, tables={}, offsets=None).to_json()
-        topic.send(value)
+        topic.send(self._fitting(made, plan.recipe.messages.max_bytes - RECORD_OVERHEAD))
         self._last, self._sent, self._is_unsure = made, time.monotonic(), False
         if topic.is_spent:
             self._give_up()
+
+    def _fitting(self, made: Resolved, most: int) -> bytes:
+        """Return a message that is not too large (I5): without offsets, and without tables, where there is no room."""
+        without_offsets = replace(made, offsets=None)
+        for one in (made, without_offsets):
+            if len(value := one.to_json()) <= most:
+                return value
+        if not self._is_cut:
+            remedy = "have the topic and the channel take larger messages (max.message.bytes, message.max.bytes)"
+            self._log.warning("resolved messages have no room for their tables", remedy=remedy)
+        self._is_cut = True
+        return replace(without_offsets, tables={}).to_json()
 
     def _taken_over(self, plan: Plan) -> ResolvedTopic:
         """Return the topic, whose last message is known."""

@@ -197,8 +197,12 @@ class Reached(Protocol):
 
     position: as the database writes it; each transaction that ends there, or before it, is in them. integ_seq: the
     same for {hvr_integ_seq}: changes up to it, and no others. committed: when the last transaction was, in microseconds
-    since 1970; 0: that is not known.
+    since 1970; 0: that is not known. server: whose position it is, where servers number theirs by themselves.
     """
+
+    @property
+    def server(self) -> str:
+        """See the class."""
 
     @property
     def position(self) -> str:

@@ -83,6 +83,7 @@ class Reached:
 
     row: int
     committed: ClassVar[int] = 0
+    server: ClassVar[str] = ""
 
     @property
     def position(self) -> str:

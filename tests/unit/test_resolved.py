@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from integrator import plan, resolved
+from integrator.contracts.outgoing import RECORD_OVERHEAD
 from integrator.errors import ConfigurationError, DeliveryError, EnvironmentFault
 from integrator.resolved import sending as running
 from integrator.resolved.messages import Point, Resolved, TablePoint
@@ -253,6 +254,15 @@ def test_i5_a_message_that_is_too_large_is_sent_without_its_tables(resolving):
     assert (message.point.position, message.tables, message.offsets) == ("0/40", {}, None)
 
 
+def test_i5_offsets_are_left_out_before_tables_are(resolving):
+    resolving.found, one = ReachedMark(mark(1, 64), frozenset()), resolving.start()
+    one.send_new()
+    resolving.recipe.messages.max_bytes = len(Topic.sent[0]) - 1 + RECORD_OVERHEAD
+    resolving.found = ReachedMark(mark(2, 96), frozenset())
+    one.send_new()
+    assert [(one.offsets, [*one.tables]) for one in said()] == [({"shop.a": [7]}, ["a"]), (None, ["a"])]
+
+
 def test_a_topic_of_another_program_is_refused(resolving):
     Topic.sent.append(b'{"other": "program"}')
     resolving.found = ReachedMark(mark(1, 64), frozenset())
@@ -287,6 +297,22 @@ def test_positions_of_a_binary_log_are_compared_by_file_and_offset():
     assert at == [True, True, False, False]
     with pytest.raises(ValueError, match="is no position"):
         resolved.is_at(message, "yesterday")
+
+
+def test_positions_of_another_server_are_none_of_a_binary_log():
+    """After a failover the files of the new server are numbered anew: 3 of its is not before 12 of the other one."""
+    point = Point("000012:345", "x", "old")
+    message = Resolved("c", "e", point, None, {"a": TablePoint(point)})
+    assert Resolved.of_json(message.to_json()) == message
+    for tables in ((), ("a",)):
+        found = [resolved.is_at(message, "binlog.000003:4", tables, server=one) for one in ("", "old", "new")]
+        assert found == [True, True, False]
+
+
+def test_a_message_without_room_for_its_tables_holds_for_all_of_them():
+    message = Resolved("c", "e", point(64), None, {})
+    assert resolved.is_at(message, "0/40", ["a", "b"])
+    assert not resolved.is_at(message, "0/41", ["a"])
 
 
 class Records:

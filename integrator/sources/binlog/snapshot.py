@@ -243,8 +243,8 @@ class SnapshotPoints:
             locking.run(f"lock tables {', '.join(f'{one.quoted} read' for one in tables)}")
 
     def shown(self, lsn: int) -> str:
-        """Return a position as people read it."""
-        return position_text(lsn)
+        """Return a position as the server that is captured now writes it."""
+        return position_text(lsn, self._record.files)
 
 
 class ReadPoints:

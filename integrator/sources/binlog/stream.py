@@ -166,6 +166,10 @@ class Stream(SpoolingStream):
         """Return a position as the server that is captured now writes it: its files are numbered onward here."""
         return events.position_text(position, self._rows.record.files if self._rows else 0)
 
+    @property
+    def _numbered_by(self) -> str:
+        return self._rows.record.system.partition(" ")[2] if self._rows else ""
+
     def _continue_at_another(self, session: Session, record: Record, history: History, base: str) -> None:
         """Continue at a server that has taken the place of the captured one. Raises as `failover.Successor`."""
         highest = max(self._intake.lsn, self._intake.end, record.confirmed, record.followed, record.copied_at)

@@ -22,10 +22,10 @@ _BEFORE_ROWS, _ANY = 2, (1 << 64) - 1
 class Mark:
     """What the segments up to one have: each change whose transaction is below a position, of tables that are read.
 
-    segment: the number of that segment. position: as the database writes it. through: the commit and the
-    transaction of the greatest {hvr_integ_seq} that they have. committed: when the last whole transaction was, in
-    microseconds since 2000; 0: that is not known. names: the tables that are captured. unread: those of them of which
-    not all rows are in the segments.
+    segment: the number of that segment. position, server: as of `Reached`. through: the commit and the transaction of
+    the greatest {hvr_integ_seq} that they have. committed: when the last whole transaction was, in microseconds since
+    2000; 0: that is not known. names: the tables that are captured. unread: those of them of which not all rows are in
+    the segments.
     """
 
     segment: int
@@ -35,6 +35,7 @@ class Mark:
     committed: int
     names: frozenset[str]
     unread: frozenset[str]
+    server: str = ""
 
 
 class Marks:
@@ -104,6 +105,11 @@ class ReachedMark:
     def position(self) -> str:
         """The position as the database writes it."""
         return self.mark.position
+
+    @property
+    def server(self) -> str:
+        """Whose position it is."""
+        return self.mark.server
 
     @property
     def integ_seq(self) -> str:

@@ -68,6 +68,11 @@ class SpoolingStream:
         """Return a position as the database writes it."""
         return self._as_written(position)
 
+    @property
+    def _numbered_by(self) -> str:
+        """The server whose positions are captured, where another one would number its own anew."""
+        return ""
+
     def _recorded(self) -> Record | None:
         """Return what is kept of this capture, with the rows that are durable; None before the first start.
 
@@ -112,7 +117,7 @@ class SpoolingStream:
             position, there, record = max(seen, self._intake.end), self._there, self._rows.record
             names, unread = self._unread.of(there, record)
             at = (position, self._shown(position), through(position, record), self._intake.committed)
-            self._capture.marks.add(Mark(self._spool.last, *at, names, unread))
+            self._capture.marks.add(Mark(self._spool.last, *at, names, unread, self._numbered_by))
 
     @property
     def _there(self) -> Sequence[Captured]:
