@@ -69,10 +69,10 @@ class Documents:
     _head: str = ""
     """What messages begin with up to their payload: a schema that was read already."""
 
-    def of(self, values: Sequence[bytes | None], place: str) -> list[list[Any] | None]:
+    def of(self, values: Sequence[bytes | None], place: str, *, are_rows: bool = True) -> list[list[Any] | None]:
         """Return the documents of each value; None of a tombstone. Raises DataError for what is none of the format's.
 
-        place: where they are, for errors.
+        place: where they are, for errors. are_rows: else any JSON is taken, such as the number that is a key.
         """
         texts = self._decoded(values, place) if self.layout.format.startswith("REGISTRY_") else values
         many, found = self.layout.bundling.mode != "ROW", list[list[Any] | None]()
@@ -90,7 +90,7 @@ class Documents:
                     f"{place}: a message is no JSON as the channel writes it ({error}): another producer writes to the "
                     "topic, or the channel's format is another one since"
                 ) from None
-        return [None if one is None else self._rows(one, place) for one in found]
+        return [None if one is None else self._rows(one, place) for one in found] if are_rows else found
 
     def _with_schema(self, text: str) -> Any:
         """Return the document of a message with a schema; the one that the last message had is not read again."""

@@ -26,6 +26,10 @@ from integrator.contracts.registry_access import RegistryAccess
 from integrator.errors import ConfigurationError, DataError
 
 _ROUNDS, _PAUSE_S, _SHOWN, _SAMPLED = 5, 1.0, 20, 1000
+_SETTLED = 100_000
+"""So many keys that differ are read on, with their rows in memory; others stay as they were found."""
+_CLEARED = "a topic has truncates, whose place among messages of other partitions is not known"
+_GREW = "a topic has more partitions than when it began to be read, and keys may be in others: compare again"
 _FLATTENED = "__"
 """What begins the names of columns that Debezium's flattening adds, such as __deleted."""
 
@@ -93,7 +97,7 @@ class TopicPair:
                 pairs = zip(self._sides, runs, strict=True)
                 clears = [self._read(side, one, Digester(columns, ())) for side, one in pairs]
                 if any(one.at >= 0 for one in clears):
-                    result.why = "a topic has truncates, whose place among messages of other partitions is not known"
+                    result.why = _CLEARED
                     return result
                 columns = self._common()
                 open_ = self._merge(runs, result) if read == columns else {}
@@ -122,7 +126,10 @@ class TopicPair:
                 ("missing", one.gone[0]),
                 ("extra", one.extra),
             )
-            found.update((digest_of(key), kind) for kind, some in parts for key in some)
+            for kind, some in parts:
+                few = some[: _SETTLED - len(found)]
+                found.update((digest_of(key), kind) for key in few)
+                setattr(result, kind, getattr(result, kind) + len(some) - len(few))
         return found
 
     def _sample(self, side: Side) -> None:
@@ -134,19 +141,23 @@ class TopicPair:
         side.first = first
 
     def _each(self, side: Side, begin: Offsets, end: Offsets) -> Iterable[tuple[bytes, int, Row, tuple[int, int]]]:
+        """Yield the key of each message (empty where all rows are gone), its effect, its row, and where it is."""
         reader = self._readers.get(side.topic)
         for one, block in self._topics.blocks(ranges_of(side.topic, begin, end)):
             place = f"{side.topic}/{one.partition}"
-            keys = self._documents.of(block.keys(), f"{place}, keys")
+            keys = self._documents.of(block.keys(), f"{place}, keys", are_rows=False)
             values = self._documents.of(values_of(block), place)
             for key, value, offset in zip(keys, values, block.offsets.tolist(), strict=True):
-                if key is None:
-                    raise DataError(f"{place}: the message at offset {offset} has no key: nothing distinguishes rows")
                 effect, row = (GONE, dict[str, Any]()) if value is None else unwrapped(value[0])
                 if effect == SET and reader is not None:
                     [(effect, row)] = reader(row)
                 if effect == NOTHING:
                     continue
+                if effect == CLEARED:
+                    yield b"", effect, row, (one.partition, offset)
+                    continue
+                if key is None:
+                    raise DataError(f"{place}: the message at offset {offset} has no key: nothing distinguishes rows")
                 if effect == SET and not row.keys() <= side.columns.keys():
                     side.columns.update(dict.fromkeys(row))
                 known = _payload(key[0])
@@ -172,8 +183,15 @@ class TopicPair:
         for _ in range(_ROUNDS if open_ else 0):
             time.sleep(_PAUSE_S)
             moved = {key for side in self._sides for key in self._read_on(side, open_)}
+            if b"" in moved:
+                result.why = _CLEARED
+                return
             if not moved:
                 break
+        counts = self._topics.partitions([one.topic for one in self._sides])
+        if any(counts.get(one.topic) != one.partitions for one in self._sides):
+            result.why = _GREW
+            return
         self._named = {key: {} for key in open_}
         rows = [self._rows(side, open_) for side in self._sides]
         for key, before in open_.items():
@@ -195,10 +213,10 @@ class TopicPair:
                 result.differences.append(Difference(kind, self._named[key], shown))
 
     def _read_on(self, side: Side, open_: Mapping[bytes, Kind]) -> set[bytes]:
-        """Read a side on; return which of the keys have new messages."""
+        """Read a side on; return which of the keys have new messages, with an empty one where all rows are gone."""
         ends = self._topics.ends({side.topic: side.partitions})
         begin, side.read_to = side.read_to, ends
-        return {key for key, *_ in self._each(side, begin, ends) if key in open_}
+        return {key for key, *_ in self._each(side, begin, ends) if not key or key in open_}
 
     def _rows(self, side: Side, open_: Mapping[bytes, Kind]) -> dict[bytes, Row]:
         """Return what keys have now: the topic is read again, for the keys that differ alone."""

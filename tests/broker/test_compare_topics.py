@@ -4,7 +4,11 @@ import json
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewPartitions
 
+from integrator.compare import pairs
+from integrator.compare.at_topic import Topics
+from integrator.compare.pairs import TopicPair
 from tests.parts.in_process import command
 
 pytestmark = [pytest.mark.broker]
@@ -119,3 +123,71 @@ def test_a_topic_that_is_not_there_is_said(broker, tmp_path, name, capfd):
     assert command("compare", "--channel", path, "--from-topics", f"{name}.a") == 2
     assert command("compare", "--channel", path) == 2
     assert "tables of captured databases are compared" in capfd.readouterr().err
+
+
+class During:
+    """Two topics with a key that differs; `then` happens while they are read on."""
+
+    def __init__(self, broker, name, monkeypatch):
+        self.broker, self.names = broker, (f"{name}.old", f"{name}.new")
+        broker.create(self.names, partitions=1)
+        self._producer = Producer({"bootstrap.servers": broker.servers})
+        self._monkeypatch = monkeypatch
+
+    def send(self, side, key, value):
+        self._producer.produce(self.names[side], key=key, value=json.dumps(value))
+        assert self._producer.flush(30) == 0
+
+    def found(self, then=lambda: None):
+        self._monkeypatch.setattr(pairs.time, "sleep", lambda _: then())
+        topics = Topics({"bootstrap.servers": self.broker.servers})
+        try:
+            return TopicPair(topics, self.names, None).run()
+        finally:
+            topics.close()
+
+
+@pytest.fixture
+def during(broker, name, monkeypatch):
+    return During(broker, name, monkeypatch)
+
+
+def test_keys_may_be_any_json(during):
+    keys = ["5", "-1.5", "true", '"a"', "[1, 2]", '{"id": 1}', "plain text"]
+    for side in (0, 1):
+        for key in keys:
+            during.send(side, key, {"v": key})
+    during.send(1, "5", {"v": "other"})
+    found = during.found()
+    assert (found.rows, found.equal, found.different) == (len(keys), len(keys) - 1, 1)
+    assert [one.key for one in found.differences] == [{"key": 5}]
+
+
+def test_of_many_keys_that_differ_few_are_kept_and_all_are_counted(during, monkeypatch):
+    monkeypatch.setattr(pairs, "_SETTLED", 4)
+    for number in range(30):
+        during.send(0, str(number), {"v": 1})
+        if number % 3:
+            during.send(1, str(number), {"v": number % 3})
+        during.send(1, f"{number}00", {"v": 1})
+    found = during.found()
+    assert (found.equal, found.missing, found.different, found.extra) == (10, 10, 10, 30)
+    assert len(found.differences) == 4
+
+
+@pytest.mark.parametrize("what", ["truncate", "partition"])
+def test_what_comes_while_both_are_read_on_is_not_passed_over(during, what):
+    during.send(0, "1", {"v": 1})
+    during.send(1, "1", {"v": 2})
+    grown = []
+
+    def then():
+        if what == "truncate":
+            during.send(1, None, {"op": "t", "before": None, "after": None})
+        elif not grown:
+            grown.append(AdminClient({"bootstrap.servers": during.broker.servers}))
+            more = grown[0].create_partitions([NewPartitions(during.names[1], 2)])
+            more[during.names[1]].result(30)
+
+    found = during.found(then)
+    assert found.why == {"truncate": pairs._CLEARED, "partition": pairs._GREW}[what]
