@@ -33,6 +33,8 @@ from integrator.sources.capture.source import CapturedSource
 
 _ROUNDS = 5
 """So often keys that changed meanwhile are inspected again."""
+_UNREAD = "its rows were not read yet, or are being read: compare when its snapshot is done"
+_GREW = "its topic has more partitions than when it began to be read, and keys may be in others: compare again"
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,16 @@ class Comparison:
                 self.options.per_second or self.source.location.snapshot_rows_per_second or 0,
             )
             self._read_tables(rows, sides, why)
-            self.standing.wait_for(rows.last)
+            unread = self.standing.wait_for(rows.last)
+            why |= {name: _UNREAD for name in sides if name not in why and self.names[name] in unread}
             ends = topics.ends(counts)
             self.found = list(self._first(topics, sides, (first, ends), why))
             self._each(self.found, why, lambda found: rounds.name_repeated(found, topics, ends))
             self._settle(topics, rows, (counts, ends), why)
+            now = topics.partitions([*counts])
+            grown = [one for one in self.found if now.get(one.result.topic) != counts[one.result.topic]]
+            why |= {one.result.table: _GREW for one in grown}
+            self.found = [one for one in self.found if one not in grown]
         for found in self.found:
             found.result.position = self.points.shown(rows.last)
             found.result.seconds = round(time.monotonic() - began, 3)
@@ -146,7 +153,7 @@ class Comparison:
             elif at_source in self.record.refused:
                 why[one.name] = f"its rows could not be read: {self.record.refused[at_source].why}"
             elif at_source not in self.record.read or at_source in {*self.record.reading, *self.record.again}:
-                why[one.name] = "its rows were not read yet, or are being read: compare when its snapshot is done"
+                why[one.name] = _UNREAD
             elif one.topic not in counts:
                 why[one.name] = f"the topic {one.topic} is not there"
             elif lost:
@@ -211,8 +218,9 @@ class Comparison:
             finally:
                 reached.point.close()
             rows.last = reached.point.lsn
-            self.standing.wait_for(rows.last)
+            unread = self.standing.wait_for(rows.last)
             until = topics.ends(counts)
+            again.unread = {one.result.table for one in open_ if self.names[one.result.table] in unread}
             self._each(open_, why, partial(again.settle, before=self.noted[reached.number], ends=ends, until=until))
             ends = until
         for found in rounds.left(self.found):

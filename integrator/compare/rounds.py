@@ -123,7 +123,7 @@ class Round:
 
     ends, until: where topics were read to, and where they end now that they have all changes before the position.
     before: where they ended before it was taken. rejected: of each table the keys whose rows are there, and cannot be
-    sent.
+    sent. unread: tables whose rows are being read by the channel: nothing of them is settled.
     """
 
     topics: Topics
@@ -132,6 +132,7 @@ class Round:
     there: Mapping[str, Captured]
     at_table: dict[str, dict[bytes, Row]] = field(default_factory=dict)
     rejected: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)
 
     def read(self, found: Found, at_source: str) -> None:
         """Read the rows of a table's candidates. The topic is not read on before this."""
@@ -181,6 +182,8 @@ class Round:
         """Read the topic on, and settle what is settled; other candidates stay."""
         sides, candidates = found.sides, found.candidates
         self._read_on(found, ends, until)
+        if found.result.table in self.unread:
+            return
         rows = self.at_table[found.result.table]
         for key, one in list(candidates.items()):
             if one.text is None:  # it cannot be looked up: what was settled stays so

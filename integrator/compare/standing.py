@@ -31,17 +31,21 @@ class Standing:
     state: State
     shown: Callable[[int], str]
 
-    def wait_for(self, position: int) -> None:
-        """Wait until topics have all changes before a position. Raises EnvironmentFault where they will not."""
-        last, since, target = (-1, -1), time.monotonic(), -1
+    def wait_for(self, position: int) -> set[str]:
+        """Wait until topics have all changes before a position. Raises EnvironmentFault where they will not.
+
+        Return the tables, by their names at the database, whose rows are being read: topics may lack some of these.
+        """
+        last, since, target, unread = (-1, -1), time.monotonic(), -1, set[str]()
         while True:
             runs = self.state.holder() is not None
             captured = self.source.captured()
             has_all = captured >= position or (not runs and self.source.has_all(position))
             if has_all and target < 0:
+                unread = self._unread()  # first: rows that were read are in segments up to the last one
                 target = self._last_segment()
             if has_all and self._synced_segment() >= target:
-                return
+                return unread
             if not runs:
                 what = "are captured, and not sent" if has_all else f"are in the log after {self.shown(captured)}"
                 raise EnvironmentFault(
@@ -98,6 +102,10 @@ class Standing:
         waiting = {name for _, name, _ in asked(self.state.path)}  # first: what is taken is in the record then
         record = records.read(self.state.spool)
         return waiting | (record.asked.keys() if record else set())
+
+    def _unread(self) -> set[str]:
+        record = records.read(self.state.spool)
+        return {*record.reading, *record.again, *record.asked} if record else set()
 
     def _last_segment(self) -> int:
         """Return the number of the last segment of the spool; 0 where there is none."""

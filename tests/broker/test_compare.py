@@ -5,7 +5,12 @@ import threading
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewPartitions
 
+from integrator.compare import job
+from integrator.compare.at_table import TableRows
+from integrator.sources.capture import record as records
+from integrator.sources.spool import SPOOL
 from tests.parts import kafka_io, mariadb, mysql, postgres
 from tests.parts.daemon import Daemon
 from tests.parts.in_process import command
@@ -189,6 +194,38 @@ def test_a_table_that_is_set_aside_is_not_proved(database, channel, integrate_on
     found = compare(code=2)
     assert (found["t"]["why"], found["o t"]["why"][:18]) == ("", "it is set aside: "[:18] + "K"), found
     assert [*compare("--table", "o t", code=2)] == ["o t"]
+
+
+def test_what_begins_while_a_table_is_compared_is_no_difference(
+    database, broker, channel, integrate_once, compare, name, tmp_path, monkeypatch
+):
+    """Its rows begin to be read again, so that the topic lacks them for a while; then the topic gets partitions."""
+    product, _, run = database
+    run("create table t (id int primary key); insert into t values (1), (2), (3)")
+    integrate_once(channel)
+    [spool], table = (tmp_path / "state").rglob(SPOOL), f"{'public' if product == 'postgres' else name}.t"
+    before = records.read(spool)
+    real, real_settle = TableRows.read, job.Comparison._settle
+
+    def read_rows(self, *of):
+        began = records.read(spool)
+        began.again = [table]
+        began.write(spool)
+        return real(self, *of)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TableRows, "read", read_rows)
+        found = compare(code=2)["t"]
+        assert (found["why"], found["missing"]) == (job._UNREAD, 0)
+    before.write(spool)
+
+    def settle(self, *of):
+        admin = AdminClient({"bootstrap.servers": broker.servers})
+        admin.create_partitions([NewPartitions(f"{name}.t", 4)])[f"{name}.t"].result(30)
+        return real_settle(self, *of)
+
+    monkeypatch.setattr(job.Comparison, "_settle", settle)
+    assert compare(code=2)["t"]["why"] == job._GREW
 
 
 def changing(run, ending):
