@@ -274,6 +274,52 @@ def test_transactions_that_a_replica_has_removed_from_its_log_are_named(servers,
         spooled.catch_up(replica)
 
 
+def test_a_transaction_that_took_long_is_the_same_at_a_replica(servers, spooled):
+    """A replica of MariaDB logs the time of its last rows, and not that of its commit."""
+    primary, replica = servers
+    primary.sql("create table t (k int primary key, v text)", "shop")
+    spooled.catch_up(primary)
+    primary.sql("begin; insert into t values (1, 'a'); do sleep(2.1); commit", "shop")
+    spooled.catch_up(primary)
+    replicas.caught_up(replica, primary)
+    replicas.promote(replica)
+    replica.sql("insert into t values (2, 'b')", "shop")
+    spooled.catch_up(replica)
+    assert spooled.keys() == [1, 2]
+    check(spooled, replica)
+
+
+def test_servers_that_were_made_from_a_backup_continue_one_another(product, spooled, impatient):
+    """They have transactions that neither of their logs has, or had."""
+    with contextlib.ExitStack() as stack:
+        own, other = (stack.enter_context(replicas.server(product, number)) for number in (1, 2))
+        made = (
+            "create database shop; create table shop.t (k int primary key, v text); insert into shop.t values (1, 'a')"
+        )
+        for server in (own, other):
+            if product == "mysql":
+                server.sql(f"set sql_log_bin = 0; {made}; set sql_log_bin = 1; reset master")
+                server.sql("set global gtid_purged = '11111111-2222-3333-4444-555555555555:1-1000'")
+        if product == "mariadb":
+            own.sql(f"reset master; {made}; set gtid_domain_id = 1; insert into shop.t values (2, 'b')")
+            restored = own.sql("select @@global.gtid_current_pos").split()[-1]
+            other.sql(f"set sql_log_bin = 0; {made}; insert into shop.t values (2, 'b')")
+            other.sql(f"reset master; set global gtid_slave_pos = '{restored}'")
+        spooled.catch_up(own)
+        own.sql("insert into shop.t values (3, 'c')")
+        spooled.catch_up(own)
+        follow = replicas._FOLLOW[product].format(
+            host=own.host, port=own.port, user=replicas.USER, password=replicas.PASSWORD
+        )
+        other.sql(follow)
+        replicas.caught_up(other, own)
+        replicas.promote(other)
+        other.sql("insert into shop.t values (4, 'd')")
+        spooled.catch_up(other)
+        assert spooled.keys() == ([1, 3, 4] if product == "mysql" else [1, 2, 3, 4])
+        check(spooled, other)
+
+
 def test_a_server_with_another_history_is_refused(product, spooled, impatient):
     """Servers of MariaDB that have nothing to do with one another have the same GTIDs."""
     with contextlib.ExitStack() as stack:

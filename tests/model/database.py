@@ -191,6 +191,10 @@ class Point:
         """Return tables by their names."""
         return [one for one in self._tables if one.name in names]
 
+    def order(self, _table: Any) -> str:
+        """Return nothing."""
+        return ""
+
     def key(self, _table: Any) -> list[str]:
         """Return the key."""
         return ["k"]

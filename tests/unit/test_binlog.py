@@ -27,6 +27,7 @@ from integrator.sources.binlog.statements import (
     is_of_system,
     meaning_of,
 )
+from integrator.sources.capture.frames import Standing
 from integrator.sources.capture.record import Record
 
 pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
@@ -179,6 +180,10 @@ def test_the_first_word_of_a_statement(text, word):
 
 
 def test_places_ascend_over_files_and_are_none_of_a_snapshot():
+    for at in range(4, 300):
+        rows = Standing(events.position_of("b.000001", at) - 1, 0, 0, b"x")
+        assert rows.is_of_rows
+        assert not replace(rows, lsn=rows.lsn + 1).is_of_rows
     places = [events.position_of(file, at) for file, at in (("b.000001", 4), ("b.000001", 1 << 32), ("b.000002", 4))]
     assert places == sorted(set(places))
     assert all(place & 7 == 0 for place in places)

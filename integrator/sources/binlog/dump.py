@@ -59,6 +59,22 @@ def transactions(session: Session, number: int, file: str, until: int) -> Iterat
 
     session: nothing else can be asked by it then. Raises as `begun`.
     """
+    last: Gtid | None = None
+    for kind, seconds, gtid in _timed(session, number, file, until):
+        if kind in events.ROWS and last is not None:
+            last = last.of_rows(seconds)
+        elif kind in events.GTIDS:
+            if last is not None:
+                yield last
+            last = gtid
+            if gtid is None:
+                yield None
+    if last is not None:
+        yield last
+
+
+def _timed(session: Session, number: int, file: str, until: int) -> Iterator[tuple[int, int, Gtid | None]]:
+    """Yield the kind of each event, its second, and the transaction that it begins."""
     packets, checksums = begun(session, file, events.FIRST_EVENT, number)
     while True:
         with session.server.asked():
@@ -77,7 +93,9 @@ def transactions(session: Session, number: int, file: str, until: int) -> Iterat
                 return
             if kind == events.FORMAT:
                 checksums = events.event_of(packet, checksums=checksums).body[-1] == 1
-            elif kind in events.GTIDS:
-                yield events.begun_by(events.event_of(packet, checksums=checksums)).gtid
+            else:
+                is_gtid = kind in events.GTIDS
+                own = events.begun_by(events.event_of(packet, checksums=checksums)).gtid if is_gtid else None
+                yield kind, int.from_bytes(packet[1:5], "little"), own
             if end and events.position_of(file, end) >= until:
                 return

@@ -2,7 +2,7 @@
 
 https://mariadb.com/kb/en/2-binlog-event-header/,
 https://dev.mysql.com/doc/dev/mysql-server/latest/namespacemysql_1_1binlog_1_1event.html.
-A position is a file's number, and how many bytes are before it there, as one number that ascends; its lowest bit is
+A position is a file's number, and how many bytes are before it there, as one number that ascends; its lowest bits are
 0, so that the position before a snapshot's is none of a transaction. Where another server has taken the place of the
 captured one, its files are numbered onward: positions ascend.
 """
@@ -49,7 +49,7 @@ _UUID_AT, _NUMBERS_AT, _SEQUENCE_AT, _COMMITTED_AT, _COMMITTED_BYTES = 1, 17, 34
 """In a GTID of MySQL: after flags and UUID its number, then a type and two numbers, the second in the log's order; and
 when it was committed, in microseconds since 1970, whose highest bit is set where more follows."""
 _HEADER = struct.Struct("<IBIIIH")
-_FILE_SHIFT, _AT_SHIFT = 36, 1
+_FILE_SHIFT, _AT_SHIFT = 38, 3
 _HOW_COMPRESSED, _ZSTD, _NOT_COMPRESSED, _SIZE_AT = 2, 0, 255, 9
 """Fields of what is compressed, and how it may be."""
 _LOADS_BYTES = 13

@@ -38,6 +38,8 @@ def executed_at(session: Session, number: int, file: str, offset: int) -> Gtids 
     """
     with suppress(EnvironmentFault):
         found = _before(session, file)
+        if not found.is_mariadb:  # its files do not say what was executed, and never logged, as after a restore
+            found.update(_purged(session, ()))
         if offset <= events.FIRST_EVENT:
             return found
         with dump.reading(session) as own:
@@ -145,7 +147,8 @@ class Successor:
         Servers of MariaDB that have nothing to do with one another have the same GTIDs, and numbers may be left out.
         """
         before, sought = _before(self._session, file), self._captured.last()
-        found = {domain for domain, one in sought.items() if before.has_exactly(one)}
+        rested = _restored(self._session)  # domains in which nothing came since the server was made from a backup
+        found = {domain for domain, one in sought.items() if before.has_exactly(one) or rested.has_exactly(one)}
         with dump.reading(self._session) as own:
             for one in dump.transactions(own, self._number, file, until):
                 last = sought.get(one.domain) if one else None
@@ -177,7 +180,18 @@ def _executed(session: Session) -> Gtids:
     is_mariadb = session.product.name == NAMES["mariadb"]
     variable = "@@global.gtid_binlog_state" if is_mariadb else "@@global.gtid_executed"
     [(text,)] = session.rows(f"select {variable}")
-    return Gtids(str(text), is_mariadb=is_mariadb)
+    found = Gtids(str(text), is_mariadb=is_mariadb)
+    if is_mariadb:
+        found.update(_restored(session))
+    return found
+
+
+def _restored(session: Session) -> Gtids:
+    """Return what a server of MariaDB has of domains of which its log has nothing, as after a restore."""
+    [(logged, applied)] = session.rows("select @@global.gtid_binlog_state, @@global.gtid_slave_pos")
+    domains = Gtids(str(logged), is_mariadb=True).last().keys()
+    found = Gtids(str(applied), is_mariadb=True).last()
+    return Gtids(",".join(one.text for domain, one in found.items() if domain not in domains), is_mariadb=True)
 
 
 def _purged(session: Session, files: Sequence[str]) -> Gtids:

@@ -36,6 +36,10 @@ class Gtid(NamedTuple):
             return f"{self.source}:{self.number}"
         return f"{self.source}-{self.number}" + (f"@{self.seconds}" if self.seconds else "")
 
+    def of_rows(self, seconds: int) -> Gtid:
+        """Return the transaction with the second of its last rows: replicas keep it, and not that of its commit."""
+        return self._replace(seconds=seconds) if self.seconds else self
+
     def is_same(self, other: Gtid | None) -> bool:
         """Return whether it is a transaction."""
         return other is not None and self[:2] == other[:2]

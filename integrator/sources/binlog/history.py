@@ -69,11 +69,12 @@ class History:
         self.open = self._own
         self._since.clear()
 
-    def end(self) -> None:
-        """Take note that the transaction has ended."""
+    def end(self, seconds: int = 0) -> None:
+        """Take note that the transaction has ended. seconds: of its last rows; 0 where it has none."""
         own, self._own = self._own, None
         if own is None:
             return
+        own = own.of_rows(seconds) if seconds else own
         is_ours = own.is_same(self.open)
         self.open = None if is_ours else self.open
         if self.known is not None:

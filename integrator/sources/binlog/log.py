@@ -70,7 +70,7 @@ class Log:
         self.history = history
         self._ends = self._skips = False
         self._standalone: bool | None = None
-        self._begun = self._lsn = self._committed = 0
+        self._begun = self._lsn = self._committed = self._seconds = 0
         self._begin_message = b""
         self._changed: set[str] = set()
         """Tables of which the open transaction has changes of ours."""
@@ -121,7 +121,7 @@ class Log:
             is_end = kind in (events.XID, events.XA_PREPARE) or (self._skips and kind == events.PAYLOAD)
             if is_end or (is_query and self._ends):
                 self.is_between = True
-                self.history.end()
+                self.history.end(self._seconds)
 
     def _unpack(self, event: Event) -> None:
         """Take the events of a transaction that is compressed."""
@@ -191,7 +191,7 @@ class Log:
         if (due := self._rows.position) is not None and self.position >= due:
             self._spooling.copy()
         self._standalone = begun.is_standalone
-        self._begun, self.is_between = self.position, False
+        self._begun, self.is_between, self._seconds = self.position, False, 0
         self._tables.begin()
         self._changed.clear()
         self._committed = begun.micros - _MICROS_TO_2000
@@ -215,7 +215,7 @@ class Log:
         if not self._begin_message:
             self._tables.end_replay()
             self._intake.take(commit(self._lsn, self._after(event), self._committed))
-            self.history.end()
+            self.history.end(self._seconds)
 
     def _map(self, event: Event) -> None:
         if self.is_between:
@@ -225,7 +225,7 @@ class Log:
             self._intake.take(rows.announced)  # which is no change, and begins nothing
 
     def _changes(self, event: Event) -> None:
-        number = event.body[:6]
+        number, self._seconds = event.body[:6], event.seconds
         if not self._tables.maps(number):
             raise self._fault(event, "changes come without the map of their table")
         rows = self._tables.rows(number)

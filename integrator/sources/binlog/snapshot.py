@@ -19,7 +19,7 @@ from integrator.errors import EnvironmentFault, IntegratorError, SourceAway
 from integrator.sources.binlog.catalogue import TOO_LARGE, Captured, found
 from integrator.sources.binlog.events import position_in_no_log, position_of, position_text
 from integrator.sources.binlog.packets import Packets, is_end
-from integrator.sources.binlog.server import LimitFault, Server, Session
+from integrator.sources.binlog.server import LimitFault, MissingName, Server, Session
 from integrator.sources.binlog.settings import OPEN_TRANSACTIONS, end_of_log, identity
 from integrator.sources.capture.points import ConditionRefused, NotYet, RowsRefused
 from integrator.sources.capture.ranges import Part
@@ -61,6 +61,10 @@ class Point:
             key.append(column)
         return key
 
+    def order(self, _table: Captured) -> str:
+        """Return nothing: a statement by which a key has another order has its rows read anew."""
+        return ""
+
     def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
         if part.where:  # what it has and the table has not is its own fault, and not the table's
@@ -69,9 +73,10 @@ class Point:
             except EnvironmentFault as refused:
                 raise ConditionRefused(str(refused)) from None
         self._session.run("savepoint before_table")
+        refusing = (EnvironmentFault, MissingName) if part.where else (EnvironmentFault,)  # a function may lack a name
         try:
             self._take_rows(table, part, take)
-        except EnvironmentFault as refused:
+        except refusing as refused:
             self._session.run(_FREED)
             raise RowsRefused(str(refused)) from None
         self._session.run(_FREED)

@@ -42,6 +42,9 @@ class Point(Protocol):
     def key(self, table: Any) -> Sequence[str]:
         """Return the columns of the key in whose order a table can be read; none where it has no such key."""
 
+    def order(self, table: Any) -> str:
+        """Return what else the order of the key's values is by, where that may change beside the key; else nothing."""
+
     def copy(self, table: Any, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many.
 

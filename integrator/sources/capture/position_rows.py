@@ -108,14 +108,15 @@ class PositionRows:
         record, name, oid, point = self._record, table.name, table.relation.oid, self._point
         was_sent, number = name in record.sent, self._tables.begin(table, point.lsn - 1)
         key, before = [*point.key(table)] if self._by_range else [], record.reading.get(name)
-        is_same = before is not None and (before.oid, before.key) == (oid, key) and before.last is not None
+        by = (oid, key, point.order(table) if key else "")
+        is_same = before is not None and (before.oid, before.key, before.order) == by and before.last is not None
         if before is not None and is_same and name not in record.again:
             return before, number, False
         if name in record.again or record.read.get(name) != oid:  # then all rows are read, whatever is asked for
             record.again = [one for one in record.again if one != name]
             record.asked.pop(name, None)
         refresh = record.asked.get(name)
-        reading = Reading(oid, key, [point.lsn - 1, number], where=refresh.where if refresh else "")
+        reading = Reading(oid, key, [point.lsn - 1, number], where=refresh.where if refresh else "", order=by[2])
         record.reading[name] = reading
         if refresh is None:  # else what became others before is yet to be noticed
             self._tables.note_shapes([table])
@@ -156,11 +157,12 @@ class PositionRows:
         into.seal()
         if one.last:
             one.reading.last, one.reading.rows = one.reading.values(one.table.relation, one.last), one.progress.rows
+        behind = [name for name, one in self._record.asked.items() if one.where or not one.truncate]
         for table in (table for table, is_whole in self._done if is_whole):
             self._record.reading.pop(table.name)
             self._record.asked.pop(table.name, None)
             self._record.refused.pop(table.name, None)
-        self._tables.note_read([table for table, _ in self._done if table.name not in self._not_read])
+        self._tables.note_read([table for table, _ in self._done if table.name not in self._not_read], behind)
         self._not_read.clear()
         self._done.clear()
         into.rest()

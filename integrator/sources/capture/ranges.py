@@ -41,7 +41,7 @@ class Reading:
     """A table whose rows are being read.
 
     oid: the table's. key, where: as in `Part`. last: as there, of the rows that are durable. begun: the position and
-    the number of the transaction that has the first rows. rows: how many of these there are.
+    the number of the transaction that has the first rows. rows: how many of these there are. order: as of `Point`.
     """
 
     oid: int
@@ -50,6 +50,7 @@ class Reading:
     last: list[str] | None = None
     where: str = ""
     rows: int = 0
+    order: str = ""
 
     def values(self, relation: Relation, row: bytes) -> list[str] | None:
         """Return the values of the key in a row, as COPY writes it; None without a key."""

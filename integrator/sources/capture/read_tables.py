@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from integrator.sources.capture.intake import Intake
@@ -25,16 +25,18 @@ class ReadTables:
         """Make the record durable."""
         self.record.write(self.spool)
 
-    def note_read(self, tables: Sequence[Captured]) -> None:
+    def note_read(self, tables: Sequence[Captured], behind: Collection[str] = ()) -> None:
         """Record that the rows of tables were read, or are not wanted: changes from now on are.
 
-        A table that had another name has this one alone: should it have the other one again, its rows are read again.
+        behind: tables of which not all were: what their topics lacked before, they lack. A table that had another name
+        has this one alone: should it have the other one again, its rows are read again.
         """
         record, names = self.record, {one.relation.oid: one.name for one in tables}
         read = {name: oid for name, oid in record.read.items() if names.get(oid, name) == name}
         record.read = read | {name: oid for oid, name in names.items()}
         record.again = [name for name in record.again if name not in names.values()]
-        record.behind = {name: why for name, why in record.behind.items() if name not in names.values()}
+        read_whole = set(names.values()) - set(behind)
+        record.behind = {name: why for name, why in record.behind.items() if name not in read_whole}
         record.shapes = {one.name: dict(one.shape) for one in tables if one.shape} | record.shapes
         self.write()
         self._intake.read |= {one.relation.oid.to_bytes(4, "big") for one in tables}

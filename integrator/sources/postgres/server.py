@@ -79,6 +79,10 @@ class LimitFault(SourceAway):
     """All slots, senders or connections that the server may have are used."""
 
 
+class MissingName(SourceAway):
+    """A query names a table or a column that does not exist, or does not exist any more."""
+
+
 class MissingFault(EnvironmentFault):
     """What is asked for by its name is not there."""
 
@@ -237,8 +241,10 @@ class Session:
     def try_condition(self, table: str, where: str) -> None:
         """Have the server read a condition on the rows of a table, given as SQL has it. Raises as `run`.
 
-        It is read without parentheses, too, so that it is one condition.
+        It is read without parentheses, too, so that it is one condition; a semicolon would begin another statement.
         """
+        if ";" in where:
+            raise EnvironmentFault(f"{self.server.shown}: a condition has no semicolon; one in a text is chr(59)")
         for condition in (where, f"({where})"):
             self.run(f"explain select from {table} where {condition}")
 
@@ -254,7 +260,7 @@ class Session:
                 cursor.copy_expert(sql, to)
             except (psycopg2.errors.UndefinedTable, psycopg2.errors.UndefinedColumn) as error:
                 # it was dropped since it was found
-                raise SourceAway(f"{self.server.shown}: {_text(error)}") from None
+                raise MissingName(f"{self.server.shown}: {_text(error)}") from None
 
 
 END = "case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end"

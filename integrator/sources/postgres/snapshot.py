@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from integrator.channel.databases import PostgresLocation
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, SourceAway
 from integrator.sources.capture.points import ConditionRefused, NotYet, RowsRefused
 from integrator.sources.capture.ranges import Part
 from integrator.sources.postgres.catalogue import Captured, found
@@ -21,6 +21,7 @@ from integrator.sources.postgres.rewrites import with_shapes
 from integrator.sources.postgres.server import (
     END,
     LimitFault,
+    MissingName,
     Server,
     Session,
     is_standby,
@@ -82,23 +83,32 @@ class Point:
         can_compare = all(is_comparable for _, is_comparable in rows)
         return key if can_compare and columns.issuperset(key) else []
 
+    def order(self, table: Captured) -> str:
+        """Return the collations of the key's columns: another one leaves the table, and its type, as they are."""
+        [(collations,)] = self._session.rows(
+            "select i.indcollation::text from pg_index i where i.indrelid = %s and i.indisprimary", [table.relation.oid]
+        )
+        return str(collations)
+
     def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows, about a megabyte at once, and how many."""
         if part.where:  # what it has and the table has not is its own fault, and not the table's
             with self._refused_as(ConditionRefused):
                 self._session.try_condition(table.only, part.where)
         rows = _Rows(take)
-        with self._refused_as(RowsRefused):
+        with self._refused_as(RowsRefused, *([MissingName] if part.where else [])):  # a function may lack a name
             self._session.copy(table.copy(part), rows)
         rows.hand_over()
 
     @contextlib.contextmanager
-    def _refused_as(self, kind: type[RowsRefused]) -> Iterator[None]:
-        """Raise an error of a kind for what the server refuses; the transaction continues."""
+    def _refused_as(self, kind: type[RowsRefused], *more: type[SourceAway]) -> Iterator[None]:
+        """Raise an error of a kind for what the server refuses, and for `more`; the transaction continues."""
         self._session.run("savepoint before_rows")
         try:
             yield
-        except EnvironmentFault as refused:
+        except (EnvironmentFault, SourceAway) as refused:
+            if isinstance(refused, SourceAway) and not isinstance(refused, more):
+                raise
             self._session.run("rollback to savepoint before_rows")
             raise kind(str(refused)) from None
         self._session.run("release savepoint before_rows")

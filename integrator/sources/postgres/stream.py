@@ -138,7 +138,8 @@ class Stream(SpoolingStream):
         if reasons := list(problems(session, names, creates=slot is None)):
             raise EnvironmentFault(f"{self._server.shown}: {'; '.join(reasons)}")
         system, database = identity(session, found)
-        durable_lsn = self._intake.end if record else 0
+        durable_lsn, durable = self._intake.end if record else 0, standing_in(self._spool.path)
+        has_rows_at = durable.lsn + 1 if record and durable is not None and durable.is_of_rows else 0
         self._confirmed = max(durable_lsn, record.confirmed) if record else 0
         continued: set[str] | None = None
         start = lsn_of(self._location.start_position or "0/0")
@@ -147,7 +148,7 @@ class Stream(SpoolingStream):
             continued, self._confirmed = published_tables(session, names), start
             record = Record(system, database, names.slot, creating=False, confirmed=start)
         self._start = start if start <= self._confirmed else 0
-        now = timeline(self._server, record.timeline if record else 0, max(durable_lsn, self._start))
+        now = timeline(self._server, record.timeline if record else 0, max(durable_lsn, has_rows_at, self._start))
         check_slot(slot, record, names, self._confirmed)
         if names.failover and slot is not None and not slot.failover:
             self._server.replicate(f"ALTER_REPLICATION_SLOT {quoted(names.slot)} (FAILOVER)")
@@ -173,7 +174,6 @@ class Stream(SpoolingStream):
                 rows.continue_at(self._confirmed, [one for one in tables if one.name in continued])
             self._intake.read = {one.to_bytes(4, "big") for one in known.read.values()}
             rows.tables.write()  # the timeline, too
-            durable = standing_in(self._spool.path)
             if durable is not None and durable.last and durable.lsn >= slot.confirmed and not durable.is_of_rows:
                 self._intake.expect(durable.last)
             self._leave(published.left(known))
