@@ -29,6 +29,10 @@ _FRAME_BYTES = 1024 * 1024
 _BEGIN = "start transaction with consistent snapshot"
 _FREED = "rollback to savepoint before_table"
 """Else the table could not be altered until the end."""
+_COLLATIONS = (
+    "select coalesce(collation_name, '') from information_schema.columns "
+    "where table_schema = %s and table_name = %s and column_key = 'PRI' order by ordinal_position"
+)
 _POLL_S, _SILENT_S, _LOCK_S, _REST, _XA_S = 0.2, 60.0, 5, 10, 5.0
 """_LOCK_S: who writes waits for as long as we wait for the lock; so it is given up, and tried again after _REST
 times as long."""
@@ -61,9 +65,10 @@ class Point:
             key.append(column)
         return key
 
-    def order(self, _table: Captured) -> str:
-        """Return nothing: a statement by which a key has another order has its rows read anew."""
-        return ""
+    def order(self, table: Captured) -> str:
+        """Return the collations of the key's columns: one that is modified may have its values as they were."""
+        names = table.relation.schema, table.relation.table
+        return ",".join(collation for (collation,) in self._session.rows(_COLLATIONS, names))
 
     def copy(self, table: Captured, part: Part, take: Callable[[bytes, int], None]) -> None:
         """Read a part of a table; `take` gets whole rows as COPY writes them, a megabyte at once, and how many."""
