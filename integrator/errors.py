@@ -152,6 +152,10 @@ class PublicDataError(DataError):
     has_values = False
 
 
+class TooManyRejected(PublicDataError):
+    """More lines are rejected than the channel allows: of whichever table, the channel stops."""
+
+
 class DeliveryError(IntegratorError):
     """Kafka did not acknowledge everything; the cycle is not synced and will be sent again.
 

@@ -11,7 +11,7 @@ from integrator.contracts.message_format import SchemaId
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.transactions import NAME as TRANSACTIONS
-from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.errors import ConfigurationError, EnvironmentFault, SchemaRefused
 from integrator.formats import FORMATS
 from integrator.plan import Plan
 from integrator.plan.registry import Registration, RegistrySettings
@@ -160,9 +160,10 @@ def _found(
         return latest
     found = _lookup(client, settings, registration)
     if found is None:
-        raise ConfigurationError(
+        raise SchemaRefused(
             f"{registration.subject}: the schema of table {registration.table} is not registered, and Auto_Register is "
-            f"false; register it, or let the integrator do it:\n{pretty(registration.text)}"
+            f"false; register it, or let the integrator do it:\n{pretty(registration.text)}",
+            registration.table,
         )
     return found
 

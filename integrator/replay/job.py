@@ -21,6 +21,7 @@ from integrator.errors import ConfigurationError, SchemasFound
 from integrator.plan import Plan
 from integrator.replay.letters import Letter
 from integrator.run import daemon
+from integrator.run.replanning import resolved, without_aside
 from integrator.run.state.directory import State
 from integrator.sources.contract import Letters
 from integrator.sources.files.source import files_in
@@ -72,18 +73,24 @@ def plan_of(plan: Plan) -> Plan:
     source = files_in(plan.changes.location, str(directory / "letters"), _PATTERN)
     if plan.changes.letters is not None:
         source = dataclasses.replace(source, reader=plan.changes.letters)
-    recipe = plan.recipe
+    recipe, channel = plan.recipe, plan.origin.channel
+    stopping = channel.errors.model_copy(update={"tables": "stop"})  # else it was planned anew, for the source
+    origin = dataclasses.replace(plan.origin, channel=channel.model_copy(update={"errors": stopping}))
     unknown_columns = recipe.read.unknown_columns
     read = dataclasses.replace(
         recipe.read,
         path=source.location.path,
         repeated_positions=True,
         sent_later=True,
+        absent=tuple(one for one in recipe.read.absent if one.name not in plan.aside),  # rejected again, and not lost
+        ignore_unknown_tables=recipe.read.ignore_unknown_tables and not plan.aside,
+        follows_schemas=False,
         unknown_columns="error" if unknown_columns == "add" else unknown_columns,
     )
     return dataclasses.replace(
         plan,
         source=source,
+        origin=origin,
         state=str(directory),
         delay=0,
         recipe=dataclasses.replace(
@@ -193,6 +200,8 @@ def _lines(letters: Iterable[Letter]) -> Iterator[tuple[Letter, bytes]]:
 
 def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
     """Send letters that were not sent again yet, and what an interrupted replay left. Raises IntegratorError."""
+    of_channel = State(plan.state)
+    plan = resolved(without_aside(plan, of_channel).of_state(of_channel.identity()), of_channel)
     plan = with_schemas(plan, letters)
     of_letters = plan_of(plan)
     state = State(of_letters.state)
@@ -201,7 +210,7 @@ def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
         given = Given(plan)
         before = sum(letter.id in given.known for letter in letters)
         taken = given.take(letters)
-        state.mark_refreshed(dict(State(plan.state).refreshed()))
+        state.mark_refreshed(dict(of_channel.refreshed()))
         cycles = set(state.marks.cycles())
         left = given.files() > state.last_slice()
     finally:

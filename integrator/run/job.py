@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import BegunOtherwise, DataError, EnvironmentFault, Found, IntegratorError
+from integrator.errors import BegunOtherwise, DataError, EnvironmentFault, Found, IntegratorError, TooManyRejected
 from integrator.plan import Plan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.beside import BESIDE, Beside
@@ -235,7 +235,8 @@ class Job:
     def _hand_back(self) -> None:
         """Have what is held of tables be sent next, where all that was captured is: else they are tried again."""
         journal = consistency.check(self.state)
-        waiting = journal.untaken(self._listing().slices(journal.ends, Limit(most=1)))
+        listing = self._listing()
+        waiting = journal.untaken(listing.slices(journal.ends, Limit(most=1)), listing.number_of)
         if waiting or self.state.last_slice() < len(journal) or not self._feed.is_between:
             return
         made, kept = resumed(self.plan, self.state), aside.read(self.state.path)
@@ -247,7 +248,8 @@ class Job:
 
     def without_table(self, error: DataError) -> bool:
         """Have the table be set aside that a record of is wrong; return False where the channel stops instead."""
-        table = None if error.place is None else self.plan.changes.table_at(error.place)
+        is_of_one = error.place is not None and not isinstance(error, TooManyRejected)
+        table = self.plan.changes.table_at(error.place) if error.place is not None and is_of_one else None
         plan = None if table is None else without_table(self.plan, self.state, table, str(error).splitlines()[0])
         if plan is not None:
             self.state.begin_turn(SUCCESSOR_WAIT_S)

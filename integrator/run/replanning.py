@@ -22,7 +22,7 @@ def registered(plan: Plan, state: State) -> Plan:
 
     Topics that are not there are created. Raises IntegratorError.
     """
-    plan = _resolved(plan.of_state(state.identity()), state)
+    plan = resolved(plan.of_state(state.identity()), state)
     producer = plan.recipe.send.producer
     created = topics.ensure(producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
     if created:
@@ -30,7 +30,7 @@ def registered(plan: Plan, state: State) -> Plan:
     return dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
 
 
-def _resolved(plan: Plan, state: State) -> Plan:
+def resolved(plan: Plan, state: State) -> Plan:
     """Return a plan whose schemas are registered; tables whose schema is refused are set aside, where it has that."""
     while True:
         try:
@@ -48,11 +48,18 @@ def as_set_aside(plan: Plan, state: State) -> Plan:
 
     They are to be tried again, once all that was captured without them is sent.
     """
+    found = without_aside(plan, state)
+    if found is not plan:
+        aside.request(state.path, found.aside.keys() & aside.read(state.path).keys())
+    return found
+
+
+def without_aside(plan: Plan, state: State) -> Plan:
+    """Return the plan without the tables that a state has as set aside."""
     tables = {table.name for table in plan.origin.definitions.tables}
     found = {name: one.reason for name, one in aside.read(state.path).items() if name in tables}
     if not found:
         return plan
-    aside.request(state.path, found)
     made = replan(plan, discovered_columns.read(state.path), {**found, **plan.aside})
     return dataclasses.replace(made, state=plan.state)
 

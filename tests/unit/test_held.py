@@ -113,6 +113,20 @@ def test_what_is_held_has_the_changes_of_the_table_and_of_its_partitions_at_thei
     assert TABLE.held_bytes(spool.path.parent) == sum(path.stat().st_size for path in files)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_table_that_is_set_aside_later_has_its_changes_at_their_positions(spool, seed):
+    """In the middle of a transaction, or of its rows; and after a move back earlier changes are held after later ones."""
+    written(spool, seed)
+    every = changes(sealed_in(spool.path), "t", "t_p1")
+    paths, directory = sealed_in(spool.path), TABLE.directory(spool.path.parent)
+    for first in range(len(paths) - 1, -1, -2):
+        for path in paths[first:]:
+            held.hold(path, directory, TABLE.names)
+        found = changes(sorted(directory.glob("*.frames")), "t", "t_p1")
+        assert found == every[len(every) - len(found) :], first
+    assert len(found) >= len(every) - 12
+
+
 @pytest.mark.parametrize("at", range(1, 9))
 def test_a_crash_while_it_is_handed_back_neither_loses_nor_repeats_a_change(spool, at, monkeypatch):
     written(spool, 3)
@@ -195,7 +209,7 @@ def test_tables_are_resumed_between_transactions_alone(spool, monkeypatch):
         delay=0,
         aside={},
         recipe=SimpleNamespace(read=SimpleNamespace(path="")),
-        changes=SimpleNamespace(listing=lambda *_: SimpleNamespace(slices=lambda *_: ())),
+        changes=SimpleNamespace(listing=lambda *_: SimpleNamespace(slices=lambda *_: (), number_of=None)),
     )
     handed = []
     monkeypatch.setattr(jobs, "resumed", lambda plan, _state: handed.append(1) or plan)

@@ -5,9 +5,13 @@ import json
 import pytest
 
 from integrator import plan as planning
+from integrator.contracts.written_schema import WrittenSchema
+from integrator.decode.encodings.encoded import Encoding
 from integrator.errors import ConfigurationError
+from integrator.librdkafka.blocks import Block
 from integrator.replay.job import plan_of, write
 from integrator.replay.letters import Letter
+from integrator.sources.kafka.deleted_keys import line_with_key
 from tests.parts import pure
 
 DDL = "create table orders(id int primary key, v int, s text); create table items(id int primary key, v int, s text);"
@@ -150,3 +154,38 @@ def test_no_letter_is_given_where_one_is_refused(letters, tmp_path):
     with pytest.raises(ConfigurationError):
         letters("topics: ['^a[.].*'], dialect: rows", ("a.items/0", 1, b"{}"), ("a.jsonl", 1, b"{}"))
     assert [*(tmp_path / "letters").iterdir()] == []
+
+
+def test_the_letter_of_a_record_without_a_value_has_the_schema_of_its_key():
+    """Else a replay could not read it: the schema is what the key's bytes do not have."""
+    schema = WrittenSchema("AVRO", '{"type": "record", "name": "k", "fields": [{"name": "id", "type": "int"}]}')
+    block = Block.of([(3, None, b"\0\0\0\0\x07\x0a")])
+    line = json.loads(line_with_key(block, 0, Encoding({7: schema})))
+    assert line["deleted key"] == {"id": 5}
+    assert [one["field"] for one in line["schema"]["fields"]] == ["id"]
+
+
+def test_what_is_replayed_is_planned_as_it_is_though_a_table_is_refused(tmp_path):
+    """It is not made anew for the channel's source; what is of a table that is set aside is rejected again."""
+    (tmp_path / "tables.sql").write_text(DDL)
+    path = tmp_path / "channel.yaml"
+    path.write_text(
+        f"""
+channel: pure
+locations:
+  src: {{class: postgres, address: "postgresql://nobody@localhost:1/shop"}}
+  kaf: {{class: kafka, Kafka_Brokers: [localhost], Kafka_Default_Topic: "to.{{hvr_tbl_name}}"}}
+tables: [tables.sql]
+errors: {{tolerance: all, tables: set_aside, log.enable: true}}
+actions:
+  - {pure.PLAIN}
+"""
+    )
+    plan = planning.build(str(path), "UTC")
+    assert planning.sets_aside(plan)
+    aside = planning.replan(plan, {}, {"items": "its schema is refused"})
+    assert [one.name for one in aside.recipe.read.absent] == ["items"]
+    found = plan_of(aside)
+    assert not planning.sets_aside(found)
+    assert not found.recipe.read.absent
+    assert not found.recipe.read.follows_schemas

@@ -117,6 +117,10 @@ def test_a_table_that_is_set_aside_is_on_the_page_and_in_the_metrics(shop):
     assert "table t is set aside since" in page(observer)
     assert "&lt;no&gt; schema" in page(observer)
     assert 'integrator_tables_set_aside{channel="shop"} 1.0' in get("metrics")[1]
+    since = aside.read(state)["t"].since
+    assert aside.keep(state, {"t": "another reason"}, {"t": ("public.t",)}, after=7) == []
+    kept = aside.read(state)["t"]
+    assert (kept.reason, kept.since, kept.after) == ("another reason", since, 0)
 
 
 LOG = ServerLog("extended", "0/16B3748", 5_000_000_000, 3_000, 1.25, 2_000_000, 2, 90.0)

@@ -14,6 +14,7 @@ from integrator.sources import stream
 from integrator.sources.journal.journal import Journal
 from integrator.sources.kafka import listing
 from integrator.sources.kafka.listing import Start, TopicListing
+from integrator.sources.kafka.schemas import KnownSchemas, TopicSchemas
 from integrator.sources.kafka.source import Topics
 from integrator.sources.slices import ALL, Limit, Slice
 from tests.parts.waiting import until
@@ -205,6 +206,20 @@ def test_who_asks_for_the_lag_does_not_wait_for_brokers_that_are_away(tmp_path, 
     away.set()
     until(lambda: found.now() != backlog.Lag())
     assert found.now() == backlog.Lag(1, 70, {"a#id/0": 7})
+
+
+def test_a_table_of_a_topic_keeps_its_name_whatever_topics_come_later(tmp_path):
+    location = TopicsLocation(**{"class": "kafka", "Kafka_Brokers": ["localhost:1"], "topics": ["^srv[.].*"]})
+    value = {"type": "struct", "fields": [{"field": "id", "type": "int32"}]}
+    topics = {"srv.public.orders": TopicSchemas(value, None)}
+    KnownSchemas({}, topics).write(tmp_path)
+    [before] = Topics(location).known_in(tmp_path).tables()
+    KnownSchemas({}, {**topics, "srv.audit.orders": TopicSchemas(value, None)}).write(tmp_path)
+    found = Topics(location).known_in(tmp_path).tables()
+    assert [(one.name, one.full_name) for one in found] == [
+        ("orders", before.full_name),
+        ("audit_orders", "audit.orders"),
+    ]
 
 
 def test_schemas_that_the_state_keeps_are_taken_unasked(tmp_path):

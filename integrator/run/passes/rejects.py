@@ -21,7 +21,7 @@ from integrator.decode.rejects import other_row, rejected_by, without_lines
 from integrator.encode.batch import Encoders
 from integrator.encode.table import Encoded
 from integrator.engine.arrays import Mask
-from integrator.errors import SHOWN, DataError, Fault, Place, PublicDataError, shortened
+from integrator.errors import SHOWN, DataError, Fault, Place, TooManyRejected, shortened
 from integrator.names.numbers import counted
 from integrator.transform.expression import RunClock
 
@@ -51,7 +51,7 @@ class TooMany:
             failed, of = self.most
             if len(self._places) > failed and self._places[-1] - self._places[0] < of:
                 many = f"more than {failed:,} of {counted(of, 'line')}"
-                raise PublicDataError(
+                raise TooManyRejected(
                     Fault(
                         Place(file, int(line)),
                         f"{many} rejected up to here (errors.threshold); read the dead letters or the "

@@ -54,12 +54,12 @@ def keep(state: Path, reasons: Mapping[str, str], names: Mapping[str, tuple[str,
 
     names, after: of each table, as of `HeldTable`.
     """
-    before = read(state)
-    if before.keys() == reasons.keys():
-        return []
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    _write(state, {name: before.get(name, Aside(why, now, names[name], after)) for name, why in reasons.items()})
-    return [name for name in reasons if name not in before]
+    before, now = read(state), datetime.now(timezone.utc).isoformat(timespec="seconds")
+    new = {name: Aside(why, now, names[name], after) for name, why in reasons.items() if name not in before}
+    kept = {name: replace(before[name], reason=why) for name, why in reasons.items() if name in before}
+    if (found := {**kept, **new}) != before:
+        _write(state, found)
+    return [*new]
 
 
 def _write(state: Path, tables: Mapping[str, Aside]) -> None:

@@ -30,6 +30,8 @@ OTHERS = Relation(0, *OF_OTHERS, "n", ())
 """What rows of other tables are held as."""
 OTHER_ROW = struct.pack(">BIcH", INSERT, OTHERS.oid, b"N", 0)
 OWN = frozenset((*ROWS, TRUNCATE, COPY))
+_OID_BYTES = 5
+"""Of a message: its kind, and the table."""
 _HANDED = "handed.json"
 _FILES = "[0-9]*.frames"
 
@@ -45,7 +47,7 @@ def hold(segment: Path, directory: Path, names: Sequence[str]) -> None:
     if file.exists() or number_of(segment.name) <= _handed(directory).after:
         return
     data = segment.read_bytes()
-    is_continued = Standing().after(next(split(data))).is_open and _ends_within(directory)
+    is_continued = Standing().after(next(split(data))).is_open and _ends_within(directory, file)
     oids = {one.oid for one in relations_of(segment) if is_of(one.full_name, names)}
     if oids or is_continued:
         found = _of_table(data, oids, None if is_continued else partial(_rows_before, segment))
@@ -53,9 +55,9 @@ def hold(segment: Path, directory: Path, names: Sequence[str]) -> None:
         durable.replace(file, found)
 
 
-def _ends_within(directory: Path) -> bool:
-    """Return whether what is held ends within a transaction."""
-    held = sorted(directory.glob(_FILES))
+def _ends_within(directory: Path, file: Path) -> bool:
+    """Return whether what is held before a file ends within a transaction. Later files are of before a move back."""
+    held = sorted(one for one in directory.glob(_FILES) if one < file)
     return bool(held) and end_of(held[-1]).is_open
 
 
@@ -80,6 +82,8 @@ def _rows(message: bytes) -> int:
     """Return how many rows a message makes, as the decoder counts them: an update with a before image makes two."""
     if message[0] == TRUNCATE:
         return int.from_bytes(message[1:5], "big")
+    if message[0] == COPY:  # whose line feeds in values are escaped
+        return message.count(b"\n", _OID_BYTES)
     return (1 + (message[0] == UPDATE and message[5:6] != b"N")) if message[0] in ROWS else 0
 
 

@@ -187,7 +187,7 @@ class CapturedSource:
         if place.line < 1 or not Path(place.file).is_file():
             return None
         [lines] = FramesFile(place.file).raw_lines(np.array([place.line]))
-        change = json.loads(lines.rpartition(b"\n")[2])
+        change = json.loads(lines.rpartition(b"\n")[2].decode(errors="replace"))
         name = f"{change.get('schema')}.{change.get('table')}"
         return next((one.name for one in self.tables() if held.is_of(name, one.at_source)), None)
 

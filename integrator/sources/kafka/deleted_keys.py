@@ -86,6 +86,8 @@ def line_with_key(block: Block, at: int, encoding: Encoding) -> bytes:
         return b"null"
     made = encoded.lines_of(keys, encoding, Shape(SCHEMA, KEY, always=True), encoding.ids_of(keys))
     line = bytes(made.data[:-1])
+    if (left_out := made.left_out) is not None and left_out.codes[0] >= 0:
+        line = line[: left_out.at] + left_out.values[left_out.codes[0]] + line[left_out.at + 1 :]
     try:
         json.loads(line)
     except ValueError:

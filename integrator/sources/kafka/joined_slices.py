@@ -94,5 +94,6 @@ def read_together(slices: Sequence[SliceFile], *, headers: bool) -> JoinedSlices
             return None
         found.append(read)
         room -= read.size
-    check_same(found[0].properties, [one.stream for one in found if one.range.begin < one.range.end])
+    left = [one.stream for one in found if one.range.begin < one.range.end and not one.is_lost]
+    check_same(found[0].properties, left)
     return JoinedSlices.of(found)

@@ -15,10 +15,11 @@ from integrator.sources.slices import TaskSlice
 
 @dataclass(frozen=True)
 class TopicReader:
-    """Reads ranges. properties: librdkafka's. encoding: how records are encoded."""
+    """Reads ranges. properties: librdkafka's. encoding: how records are encoded. accepts_loss: as of `SliceFile`."""
 
     properties: Mapping[str, str] = field(repr=False)  # I7: may hold passwords
     encoding: TopicEncoding = field(default_factory=TopicEncoding, repr=False)
+    accepts_loss: bool = False
 
     def begin(self, slices: Sequence[TaskSlice]) -> None:
         """Start to fetch ranges. Raises EnvironmentFault."""
@@ -38,6 +39,7 @@ class TopicReader:
             range=found,
             properties=self.properties,
             encoding=self.encoding,
+            accepts_loss=self.accepts_loss,
         )
 
     def join(self, slices: Sequence[TaskSlice], *, records: bool) -> File | None:

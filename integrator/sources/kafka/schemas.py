@@ -139,7 +139,7 @@ class Discovery:
         """
         found = dict(known.topics)
         schemas = dict(known.by_id)
-        for topic in topics:
+        for topic in sorted(topics):
             if topic in found:
                 continue
             value, key = self._subject(f"{topic}-value", schemas), self._subject(f"{topic}-key", schemas)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import structlog
 
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.contract import File, Reading
@@ -29,10 +32,13 @@ from integrator.prefetch import prefetch
 from integrator.sources.kafka import faults
 from integrator.sources.kafka.block_lines import TopicEncoding, Wanted, begin_of, block_lines
 from integrator.sources.kafka.deleted_keys import line_with_key
+from integrator.sources.kafka.listing import TOPICS_S
 from integrator.sources.kafka.ranges import Stream
 
 _FIRST = 100
 """Offsets that are inspected first for a record, to recognize its dialect."""
+_IDS: dict[tuple[str, str], tuple[float, str | None]] = {}
+"""Of topics: until when it is known, and the topic's id."""
 _BEFORE = 8
 """Offsets in which the record before a range is searched for: marks of transactions have offsets, too."""
 
@@ -41,7 +47,8 @@ _BEFORE = 8
 class SliceFile(File):
     """A range of a partition. properties: librdkafka's. stream: the partition, with the topic's id.
 
-    encoding: how its records are encoded. records: those of the range, where they were read already.
+    encoding: how its records are encoded. records: those of the range, where they were read already. accepts_loss: of
+    records that were deleted since the range was taken.
     """
 
     stream: Stream = field(default_factory=lambda: Stream("", "", 0))
@@ -49,6 +56,7 @@ class SliceFile(File):
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
     encoding: TopicEncoding = field(default_factory=TopicEncoding, repr=False)
     records: tuple[Block, ...] | None = None
+    accepts_loss: bool = False
 
     @property
     def container(self) -> str:
@@ -145,16 +153,41 @@ class SliceFile(File):
     def _blocks(self, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
         with faults.explained(self._brokers):
             yield from self._read(wanted, headers=headers)
-        if self.records is None and wanted.begin < wanted.end:
+        if self.records is None and wanted.begin < wanted.end and not self.is_lost:
             check_same(self.properties, [self.stream])
 
     def _read(self, wanted: Range, *, headers: bool = False) -> Iterator[Block]:
         """Yield the records of `wanted`; all that the range has, where they were read already. Raises ReadFault."""
         if self.records is not None:
             yield from self.records
-        elif wanted.begin < wanted.end:
-            with _consumer(self.properties) as consumer:
-                yield from consumer.read(wanted, headers=headers)
+        while self.records is None and wanted.begin < wanted.end and not self.is_lost:
+            try:
+                with _consumer(self.properties) as consumer:
+                    yield from consumer.read(wanted, headers=headers)
+                break
+            except ReadFault as fault:
+                if fault.reason != "overtaken" or not self.accepts_loss:
+                    raise
+                wanted = replace(wanted, begin=min(fault.low, wanted.end))
+                self._log_lost(fault.offset, wanted.begin)
+
+    @cached_property
+    def is_lost(self) -> bool:
+        """Whether the topic is gone, or another one, and that is accepted: known for as long as a listing knows it."""
+        if not self.accepts_loss:
+            return False
+        key, now = (self._brokers(), self.stream.topic), time.monotonic()
+        if key not in _IDS or now > _IDS[key][0]:
+            with faults.explained(self._brokers):
+                topic = cluster_of(self.properties).topics([self.stream.topic])[self.stream.topic]
+            _IDS[key] = now + TOPICS_S, None if topic is None else topic.id
+        is_lost = _IDS[key][1] != self.stream.id
+        if is_lost:
+            self._log_lost(self.range.begin, self.range.end)
+        return is_lost
+
+    def _log_lost(self, begin: int, end: int) -> None:
+        structlog.get_logger().warning("records lost", partition=self.stream.place, begin=begin, end=end)
 
     def _before(self) -> Block | None:
         """Return the record before the range, which only shows what its first record repeats; None where it is gone."""

@@ -71,7 +71,8 @@ class Topics:
         location, known = self.location, self.known
         values = encoding_of(location.encoding, location.schema_file, known, "json")
         keys = encoding_of(location.key_encoding, location.key_schema_file, known, "json or text")
-        return TopicReader(self.properties, TopicEncoding(values, keys, self._table, self.defining))
+        encoding = TopicEncoding(values, keys, self._table, self.defining)
+        return TopicReader(self.properties, encoding, accepts_loss=location.lost_records == "earliest")
 
     @property
     def letters(self) -> TopicLetters:
@@ -117,9 +118,12 @@ class Topics:
         return replace(self, known=self._discovery.with_topics(self.known, topics))
 
     def tables(self) -> list[Table]:
-        """Return the tables that the known schemas define, by their names in the channel."""
+        """Return the tables that the known schemas define, by their names in the channel.
+
+        A table keeps its name, whatever topics come later.
+        """
         found: dict[str, Table] = {}
-        for topic, one in sorted(self.known.topics.items()):
+        for topic, one in self.known.topics.items():  # as they came
             owner = TopicEncoding(table=self.location.table_of_topic or BY_PARTS).table_of(topic)
             named = (owner.schema, owner.name) if owner else (None, topic)
             table = one.value and connect.table_of(one.value, one.key, named)
