@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from integrator.channel.databases import DatabaseLocation, address_problem
+from integrator.channel.model import Channel
 from integrator.channel.patterns import NAME
 from integrator.cli.first_channel import dialect_of, name_of, word
 from integrator.cli.templates import FILES, FIRST, KEYS, NO_ACCESS, PRODUCTION, Template
 from integrator.errors import ConfigurationError
 from integrator.names.numbers import counted
 from integrator.plan import Plan
+from integrator.plan.source import change_sources
 from integrator.sources.binlog.server import PASSWORD_VARIABLE, SCHEMES
 from integrator.sources.capture.source import CapturedSource
 
@@ -239,9 +241,12 @@ def opening_lines(plan: Plan) -> Iterator[str]:
     yield from (f"note: {note}" for note in plan.notes)
 
 
-def forget(plan: Plan) -> list[str]:
-    """Drop what a capture has made at its database; return what was dropped. Raises IntegratorError."""
-    source = plan.changes
-    if not isinstance(source, CapturedSource):
+def forget(channel: Channel) -> list[str]:
+    """Drop what a capture has made at its database; return what was dropped. Raises IntegratorError.
+
+    The state is not read: it may be damaged, or of another location.
+    """
+    sources = [one for one in change_sources(channel).values() if isinstance(one, CapturedSource)]
+    if not sources:
         raise ConfigurationError("the channel captures no database: forget is for locations of databases")
-    return source.forget()
+    return [text for one in sources for text in replace(one, channel=Path(channel.place).name).forget()]

@@ -24,7 +24,7 @@ from integrator.cli import compare, definitions, output, refresh, replay_command
 from integrator.cli import imports as importing
 from integrator.cli import init as initial
 from integrator.cli.local import local_timezone
-from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
+from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, channel_of, plan_of
 from integrator.cli.templates import Template
 from integrator.errors import ConfigurationError, IntegratorError, Problem, as_integrator_error, command
 from integrator.names.numbers import counted
@@ -329,7 +329,7 @@ def forget(context: typer.Context, channel: ChannelFile) -> None:
     """Drop the replication slot and the publication of a channel that captures a database. Its state is kept."""
     from integrator.cli import direct
 
-    dropped = direct.forget(plan_of(context, channel, None, None))
+    dropped = direct.forget(channel_of(context, channel))
     typer.echo("\n".join(dropped) or "nothing was there to drop")
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from integrator.cli.local import local_timezone
+from integrator.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from integrator.channel.model import Progress
+    from integrator.channel.model import Channel, Progress
     from integrator.plan import Plan
 
 Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
@@ -40,6 +41,19 @@ def plan_of(
     context.obj.append(run.secrets)  # before the first of them is known: a defect's traceback may show it
     progress.configure(run.secrets)
     return planning.build(channel, local_timezone(), run, refreshing=refreshing, client=refused)
+
+
+def channel_of(context: typer.Context, channel: str) -> Channel:
+    """Return what a file says, where nothing is asked for what it names. Raises ConfigurationError."""
+    from integrator.channel import load
+    from integrator.decode.dialects import CHOSEN
+
+    run = load.RunOptions()
+    context.obj.append(run.secrets)
+    loaded = load.load(channel, run, CHOSEN)
+    if loaded.problems:
+        raise ConfigurationError(loaded.problems)
+    return loaded.channel
 
 
 def progress_of(context: typer.Context, channel: str) -> Progress:

@@ -90,7 +90,8 @@ def keep(plan: Plan, state: State) -> None:
             "a table is set aside, and the others continue; its changes are held",
             table=name,
             why=plan.aside[name],
-            remedy="mend that, and run integrator resume --table, or start again: its changes are then sent in order",
+            remedy="mend that, and run integrator resume --channel FILE --table TABLE, or start again: its changes are "
+            "then sent in order",
         )
 
 

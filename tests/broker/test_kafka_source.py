@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from integrator import plan
-from integrator.errors import ConfigurationError, EnvironmentFault, SourceAway
+from integrator.errors import ConfigurationError, DataError, EnvironmentFault, SourceAway
 from integrator.librdkafka import cluster
 from integrator.monitor.monitor import Monitor
 from integrator.monitor.page import page
@@ -263,6 +263,28 @@ def test_a_topic_that_was_made_anew_is_an_error_with_choices(ends, integrate_onc
         integrate_once(channel)
     integrate_once(ends.write(more=", lost_records: earliest"))
     assert sorted(ends.sent()) == [*range(1, 31), *range(101, 161)]
+
+
+@pytest.mark.parametrize("what", ["deleted", "made anew"])
+def test_ranges_that_were_taken_may_be_lost_too(ends, integrate_once, real_broker, what):
+    """A cycle ended at a record that cannot be read, and its ranges are recorded; then its records are gone."""
+    channel = ends.write()
+    ends.send(range(1, 10), partition=0)
+    producer = Producer({"bootstrap.servers": ends.servers})
+    producer.produce(ends.name, b'{"hvr_op": 1,', partition=0)
+    assert producer.flush(30) == 0
+    with pytest.raises(DataError):
+        integrate_once(channel)
+    if what == "deleted":
+        deleted_before(ends, 10)
+    else:
+        ends.delete(ends.name)
+        real_broker.create([ends.name], 3)
+    ends.send(range(101, 104), partition=0)
+    with pytest.raises(EnvironmentFault, match="lost_records: earliest"):
+        integrate_once(channel)
+    integrate_once(ends.write(more=", lost_records: earliest"))
+    assert sorted(ends.sent()) == [101, 102, 103]
 
 
 def test_topics_that_are_not_there_and_those_that_are_sent_to_are_errors(ends, integrate_once):

@@ -7,13 +7,16 @@ import subprocess
 import sys
 import threading
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
 from integrator import plan
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.run.state.directory import State
+from integrator.sources.capture import record as records
 from integrator.sources.postgres.source import Postgres
+from integrator.sources.spool import SPOOL
 from tests.parts import in_process, kafka_io, postgres, replays
 from tests.parts.daemon import ROOT, Daemon
 from tests.parts.waiting import PATIENCE_S, until
@@ -349,7 +352,7 @@ def test_partitions_are_their_root_or_each_a_table(database, broker, channel, in
     assert [row["k"] for row in rows_of(broker, f"{name}.p")[f"{name}.p"]] == [0, 1, 2]
 
 
-def test_what_is_gone_is_an_error_and_forget_begins_anew(database, channel, integrate_once, name):
+def test_what_is_gone_is_an_error_and_forget_begins_anew(database, channel, integrate_once, name, capsys):
     database.run("create table t(k int primary key)")
     path = channel()
     integrate_once(path)
@@ -359,8 +362,16 @@ def test_what_is_gone_is_an_error_and_forget_begins_anew(database, channel, inte
     )
     with pytest.raises(EnvironmentFault, match=r"was confirmed up to .* by somebody else"):
         integrate_once(path)
-    made = plan.build(str(path), "UTC")
-    assert made.changes.forget() == [f"dropped: replication slot {slot}", f"dropped: publication {slot}"]
+    state = Path(plan.build(str(path), "UTC").state)
+    record = state / SPOOL / records.FILE
+    kept = record.read_bytes()
+    record.write_text("damaged")
+    with pytest.raises(EnvironmentFault, match=r"is damaged .*integrator forget --channel FILE"):
+        integrate_once(path)
+    capsys.readouterr()
+    assert in_process.command("forget", "--channel", path) == 0  # the remedy works, whatever the state is
+    assert capsys.readouterr().out.splitlines() == [f"dropped: replication slot {slot}", f"dropped: publication {slot}"]
+    record.write_bytes(kept)
     with pytest.raises(EnvironmentFault, match=r"is not there any more: changes after .* are gone; to begin anew"):
         integrate_once(path)
 

@@ -57,7 +57,8 @@ def _problems_of_log(session: Session, *, is_check: bool, is_reported: bool) -> 
         yield f"binlog_row_image is {image}: set global binlog_row_image = 'FULL', {_LASTING}; {_OPEN}"
     if _setting(session, "binlog_row_value_options"):
         yield f"binlog_row_value_options is not empty: set global binlog_row_value_options = '', {_LASTING}; {_OPEN}"
-    if not has_names(session) and not (is_check and any(right in one for one in given for right in _SETTING)):
+    may_set = any(right in one for one in given for right in _SETTING) and _sees_transactions(session)
+    if not has_names(session) and not (is_check and may_set):
         yield f"binlog_row_metadata is not FULL, so that the log has no names of columns: {METADATA}, {_LASTING}"
     try:
         end_of_log(session)
@@ -103,12 +104,22 @@ def has_names(session: Session) -> bool:
     return _setting(session, "binlog_row_metadata") == "FULL"
 
 
+def _sees_transactions(session: Session) -> bool:
+    """Return whether our user sees which transactions are open, whose end is waited for (the right PROCESS)."""
+    try:
+        session.rows(OPEN_TRANSACTIONS)
+    except EnvironmentFault:
+        return False
+    return True
+
+
 def with_names(session: Session) -> bool:
     """Have the log get the names of columns; return whether that was to be done, and was allowed."""
     if has_names(session):
         return False
+    if not _sees_transactions(session):
+        return False
     try:
-        session.rows(OPEN_TRANSACTIONS)  # whose end is waited for then
         session.run(METADATA)
     except EnvironmentFault:
         return False
