@@ -161,3 +161,20 @@ def test_transactions_of_the_server_before_are_skipped_up_to_where_the_log_has_t
     assert not history.is_inherited(Gtid(A, 4), 1000)
     with pytest.raises(ValueError):  # noqa: PT011 - it has no text
         history.is_inherited(None, 10)
+
+
+def test_what_a_server_wrote_by_itself_is_not_captured():
+    """A replica that is written to has numbers below those that were captured, of a server that is not known."""
+    known = maria("0-1-100,1-1-7")
+    known.begin_here()
+    for number in range(101, 201):
+        known.add(Gtid("0-1", number, 5))
+    known = maria(known.text)
+    before, own, of_others = Gtid("0-3", 90), Gtid("0-3", 150), Gtid("2-3", 1)
+    assert [one in known for one in (before, own, of_others, Gtid("1-9", 7))] == [True, False, False, True]
+    assert known.lacking(maria("0-1-200,0-3-150")) == "0-3-101 to 0-3-150"
+    assert known.last() == {"0": Gtid("0-1", 200, 5), "1": Gtid("1-1", 7)}
+    assert known.newest() == Gtid("0-1", 200, 5)
+    empty = maria("")
+    empty.begin_here()
+    assert (Gtid("0-3", 1) in empty, empty.newest(), empty.last()) == (False, None, {})

@@ -4,7 +4,9 @@ MySQL's set has, of each source, a UUID or UUID:TAG, the intervals of its number
 (https://dev.mysql.com/doc/refman/8.4/en/replication-gtids-concepts.html). MariaDB has DOMAIN-SERVER-NUMBER, and numbers
 ascend: a set has the last one of each server in each domain (https://mariadb.com/kb/en/gtid/), as gtid_binlog_state.
 Here a source is what is before the number. MariaDB's have the second of the last transaction, too, after an @: servers
-without a common history have the same numbers there.
+without a common history have the same numbers there. A set of what was captured there knows where it began in each
+domain, by the number of a server 0, which does not exist: what servers that the set does not have wrote up to there is
+in it, and what they wrote later is not.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
+_BEGIN = "-0"
 _SHOWN = 12
 """So many intervals of a set are named in a message."""
 
@@ -122,7 +125,8 @@ class Gtids:
     def __contains__(self, one: Gtid) -> bool:
         """Return whether a transaction is in the set.
 
-        In MariaDB that is so, too, of a server of which the set has nothing, up to the last number of the domain.
+        In MariaDB that is so, too, of a server of which the set has nothing, up to where the set began, or, where it
+        does not know that, up to the last number of the domain.
         """
         ranges = self._ranges.get(one.source)
         if ranges is None:
@@ -130,10 +134,17 @@ class Gtids:
         at = bisect_right(ranges, one.number, key=lambda found: found[0]) - 1
         return at >= 0 and one.number <= ranges[at][1]
 
+    def begin_here(self) -> None:
+        """Have the set of MariaDB begin with what it has."""
+        for domain, one in self.last().items():
+            self.add(Gtid(f"{domain}{_BEGIN}", one.number))
+        self.add(Gtid(f"0{_BEGIN}", 0))
+
     def _highest(self, domain: str) -> int:
-        return max(
-            (one[-1][1] for source, one in self._ranges.items() if source.partition("-")[0] == domain), default=0
-        )
+        of_domain = {source: one[-1][1] for source, one in self._ranges.items() if source.partition("-")[0] == domain}
+        if any(source.endswith(_BEGIN) for source in self._ranges):
+            return of_domain.get(f"{domain}{_BEGIN}", 0)
+        return max(of_domain.values(), default=0)
 
     def has_exactly(self, one: Gtid) -> bool:
         """Return whether a transaction is the last one that the set has of a server of MariaDB."""
@@ -141,15 +152,13 @@ class Gtids:
 
     def newest(self) -> Gtid | None:
         """Return the last transaction of all in a set of MariaDB; None where there is none."""
-        if not self._ranges:
-            return None
-        source, [(_, number)] = list(self._ranges.items())[-1]
-        return Gtid(source, number, self._seconds[source])
+        own = [source for source in self._ranges if not source.endswith(_BEGIN)]
+        return Gtid(own[-1], self._ranges[own[-1]][0][1], self._seconds[own[-1]]) if own else None
 
     def last(self) -> dict[str, Gtid]:
         """Return the last transaction of each domain of MariaDB."""
         found = (Gtid(source, one[-1][1], self._seconds.get(source, 0)) for source, one in self._ranges.items())
-        return {one.domain: one for one in found}
+        return {one.domain: one for one in found if not one.source.endswith(_BEGIN)}
 
     def lacking(self, other: Gtids) -> str:
         """Return what another set has and this one lacks, as people read it; nothing where it lacks nothing."""

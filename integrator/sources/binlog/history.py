@@ -34,6 +34,8 @@ class History:
 
     def learn(self, known: Gtids) -> None:
         """Take what was captured."""
+        if known.is_mariadb:
+            known.begin_here()
         self.known, self._was_known = known, True
 
     def inherit(self, record: Record) -> None:
