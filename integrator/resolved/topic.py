@@ -58,13 +58,13 @@ class ResolvedTopic:
         brokers = self._send.producer["bootstrap.servers"]
         try:
             for begin in (Begin(last=_LAST), Begin()):
-                there = [
-                    (one.offset, one.value)
-                    for one in each_read_back(brokers, [self._topic], begin, properties)
-                    if one.partition == 0 and one.key == self._key and one.value is not None
-                ]
-                if there:
-                    return max(there)[1]
+                last, found = -1, None
+                for one in each_read_back(brokers, [self._topic], begin, properties):
+                    is_ours = one.partition == 0 and one.key == self._key and one.value is not None
+                    if is_ours and one.offset > last:
+                        last, found = one.offset, one.value
+                if found is not None:
+                    return found
         except KafkaException as error:
             raise DeliveryError(
                 with_remedy(f"{self._topic}: the last message cannot be read (ACL Read): {error.args[0].str()}")
