@@ -348,8 +348,8 @@ class BegunOtherwise(ConfigurationError):
 
 
 _KINDS: tuple[type[IntegratorError], ...] = (
-    ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, RegistryAway, SourceAway,
-    ProcessLost, ProcessLate, ColumnsFound, SchemasFound, TopicsFound, Defect,
+    ConfigurationError, DataError, PublicDataError, TooManyRejected, DeliveryError, EnvironmentFault, RegistryAway,
+    SourceAway, ProcessLost, ProcessLate, ColumnsFound, SchemasFound, TopicsFound, Defect,
 )  # fmt: skip
 _BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _SYSTEMS = (OSError, EOFError, MemoryError)

@@ -101,7 +101,9 @@ class Standing:
         """Return the tables of which refreshes are asked for, and not done."""
         waiting = {name for _, name, _ in asked(self.state.path)}  # first: what is taken is in the record then
         record = records.read(self.state.spool)
-        return waiting | (record.asked.keys() if record else set())
+        if record is None:
+            return waiting
+        return record.asked.keys() | (waiting - record.reading.keys() - record.refused.keys())  # which wait themselves
 
     def _unread(self) -> set[str]:
         record = records.read(self.state.spool)

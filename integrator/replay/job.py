@@ -92,6 +92,7 @@ def plan_of(plan: Plan) -> Plan:
         source=source,
         origin=origin,
         state=str(directory),
+        aside={},  # of the channel: see `absent`
         delay=0,
         recipe=dataclasses.replace(
             recipe,
@@ -100,6 +101,12 @@ def plan_of(plan: Plan) -> Plan:
             tolerance=dataclasses.replace(recipe.tolerance, most=(), logged=recipe.tolerance.logged or "lines"),
         ),
     )
+
+
+def without_refused(plan: Plan) -> Plan:
+    """Return a plan without the tables that the channel has as set aside, or whose schemas are refused now."""
+    state = State(plan.state)
+    return resolved(without_aside(plan, state).of_state(state.identity()), state)
 
 
 def with_schemas(plan: Plan, letters: Iterable[Letter]) -> Plan:
@@ -201,8 +208,7 @@ def _lines(letters: Iterable[Letter]) -> Iterator[tuple[Letter, bytes]]:
 def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
     """Send letters that were not sent again yet, and what an interrupted replay left. Raises IntegratorError."""
     of_channel = State(plan.state)
-    plan = resolved(without_aside(plan, of_channel).of_state(of_channel.identity()), of_channel)
-    plan = with_schemas(plan, letters)
+    plan = with_schemas(without_refused(plan), letters)
     of_letters = plan_of(plan)
     state = State(of_letters.state)
     state.lock(f"{plan.channel} (replay)", _WAIT_S)

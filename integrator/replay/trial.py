@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from integrator import registration
 from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, Checkpoint, FileSummary
 from integrator.deliver.kafka.read_back import Begin, each_read_back
 from integrator.encode.frames.framing import framing_of
 from integrator.librdkafka.properties import client_properties
 from integrator.plan import Plan
-from integrator.replay.job import Given, Rejection, plan_of, with_schemas, write
+from integrator.replay.job import Given, Rejection, plan_of, with_schemas, without_refused, write
 from integrator.replay.letters import Letter
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.spark.failures import classify
@@ -48,7 +47,7 @@ class Trial:
 def trial(plan: Plan, letters: Sequence[Letter]) -> Trial:
     """Return what would become of letters, and read the topics since the first of them. Raises IntegratorError."""
     new = Given(plan).new(letters)
-    plan = with_schemas(registration.resolve(plan), new)
+    plan = with_schemas(without_refused(plan), new)
     of_letters = plan_of(plan)
     with tempfile.TemporaryDirectory() as directory:
         files = write(Path(directory), 0, new, plan.changes.letters)

@@ -62,7 +62,10 @@ class Resolved:
         return None if found is None else found.point
 
     def points_of(self, names: Sequence[str]) -> list[Point | None]:
-        """Return up to where tables are resolved; without names, or where a message has no room for tables, all are."""
+        """Return up to where tables are resolved; without names, or where a message has no room for tables, all are.
+
+        All: that were captured by then, and are not set aside.
+        """
         return [self.of_table(name) for name in names] if names and self.tables else [self.point]
 
     def following(self, here: Point, committed: datetime | None, lacking: Mapping[str, str]) -> Resolved:

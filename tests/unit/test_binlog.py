@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pymysql
@@ -15,6 +16,7 @@ from integrator.sources.binlog.catalogue import wanted
 from integrator.sources.binlog.history import History
 from integrator.sources.binlog.log import Log
 from integrator.sources.binlog.product import product_of
+from integrator.sources.binlog.snapshot import SnapshotPoints
 from integrator.sources.binlog.source import BinlogSource
 from integrator.sources.binlog.statements import (
     ANSI_QUOTES,
@@ -28,6 +30,7 @@ from integrator.sources.binlog.statements import (
     meaning_of,
 )
 from integrator.sources.capture.frames import Standing
+from integrator.sources.capture.points import NotYet
 from integrator.sources.capture.record import Record
 
 pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
@@ -485,3 +488,21 @@ def test_a_state_of_another_product_is_refused(product, is_refused, tmp_path):
             source.known_in(tmp_path)
     else:
         source.known_in(tmp_path)
+
+
+@pytest.mark.parametrize(("prepared", "later"), [("0", "9"), ("1", "8"), ("1", "9")])
+def test_xa_transactions_of_one_phase_hold_up_no_snapshot(prepared, later):
+    """They are among the commits that a server counts, and are never prepared."""
+    commits = ["8", later]
+
+    def rows(sql):
+        return [] if sql == "xa recover" else [("Com_xa_commit", commits.pop(0)), ("Com_xa_prepare", prepared)]
+
+    points = SnapshotPoints(SimpleNamespace(shown="the server"), None, None, None)
+    session = SimpleNamespace(rows=rows)
+    before = points._check_prepared(session)
+    if (prepared, later) == ("1", "9"):
+        with pytest.raises(NotYet, match="was committed while a snapshot began"):
+            points._check_prepared(session, before)
+    else:
+        assert points._check_prepared(session, before) == before

@@ -175,6 +175,7 @@ def test_what_a_server_wrote_by_itself_is_not_captured():
     assert known.lacking(maria("0-1-200,0-3-150")) == "0-3-101 to 0-3-150"
     assert known.last() == {"0": Gtid("0-1", 200, 5), "1": Gtid("1-1", 7)}
     assert known.newest() == Gtid("0-1", 200, 5)
+    assert maria("0-1-50").lacking(known) == "1-1-1 to 1-1-7, 0-1-51 to 0-1-200"
     empty = maria("")
     empty.begin_here()
     assert (Gtid("0-3", 1) in empty, empty.newest(), empty.last()) == (False, None, {})

@@ -51,7 +51,7 @@ def is_last(session: Session, file: str, offset: int) -> bool:
     sizes = {str(name): int(size) for name, size, *_ in session.rows("show binary logs")}
     rotated = _ROTATED_BYTES + len(file)
     ends = {0, *(size + more for size in (events.HEADER_BYTES, rotated) for more in (0, events.CHECKSUM_BYTES))}
-    return sizes.get(file, offset) - offset in ends
+    return file in sizes and sizes[file] - offset in ends
 
 
 def transactions(session: Session, number: int, file: str, until: int) -> Iterator[Gtid | None]:

@@ -37,8 +37,11 @@ def executed_at(session: Session, number: int, file: str, offset: int) -> Gtids 
     Raises SourceAway.
     """
     with suppress(EnvironmentFault):
-        found = _before(session, file)
-        if not found.is_mariadb:  # its files do not say what was executed, and never logged, as after a restore
+        found = _before(session, file)  # which does not say what was executed, and never logged, as after a restore
+        if found.is_mariadb:
+            logged, found = found, _restored(session)  # the latest ones are the last
+            found.update(logged)
+        else:
             found.update(_purged(session, ()))
         if offset <= events.FIRST_EVENT:
             return found
@@ -187,8 +190,15 @@ def _executed(session: Session) -> Gtids:
 
 
 def _restored(session: Session) -> Gtids:
-    """Return what a server of MariaDB has of domains of which its log has nothing, as after a restore."""
-    [(logged, applied)] = session.rows("select @@global.gtid_binlog_state, @@global.gtid_slave_pos")
+    """Return what a server of MariaDB has of domains of which its log has nothing, as after a restore.
+
+    Nothing of one that does not log what it replicates: there that could be any.
+    """
+    [(logged, applied, logs)] = session.rows(
+        "select @@global.gtid_binlog_state, @@global.gtid_slave_pos, @@global.log_slave_updates"
+    )
+    if not logs:
+        return Gtids(is_mariadb=True)
     domains = Gtids(str(logged), is_mariadb=True).last().keys()
     found = Gtids(str(applied), is_mariadb=True).last()
     return Gtids(",".join(one.text for domain, one in found.items() if domain not in domains), is_mariadb=True)

@@ -169,7 +169,7 @@ class Gtids:
     def _lacking(self, other: Gtids) -> Iterator[str]:
         if self.is_mariadb:
             for source, [(_, number)] in other._ranges.items():
-                if Gtid(source, number) not in self:
+                if not source.endswith(_BEGIN) and Gtid(source, number) not in self:
                     least = (self._ranges.get(source) or [(1, self._highest(source.partition("-")[0]))])[0][1] + 1
                     yield f"{source}-{number}" if least == number else f"{source}-{least} to {source}-{number}"
             return

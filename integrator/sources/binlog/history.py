@@ -64,7 +64,7 @@ class History:
         """Return the note that is before the changes of the transaction that comes."""
         if self.known is None or self._own is None:
             return self._of_none
-        return f"{self._since.text}|{self._own.text}".encode()
+        return f"{self._since.text}|{self._own.of_rows(0).text}".encode()  # its rows are yet to come
 
     def noted(self) -> None:
         """Take note that the note is there, and the transaction is open."""

@@ -195,14 +195,23 @@ class SnapshotPoints:
         session = self._server.session()
         try:
             self._check_server(session)
-            commits = self._check_prepared(session)
+            self._check_prepared(session)
             session.run("set session transaction isolation level repeatable read")
-            begun = _begun(session) if session.product.knows_snapshots else self._begun_locked(session)
-            self._check_prepared(session, commits)
+            if session.product.knows_snapshots:
+                begun = self._begun(session, lambda: _begun(session))
+            else:
+                begun = self._begun_locked(session)
             return Point(position_of(*begun, self._record.files), session, self._location, self._record.numbers)
         except BaseException:
             session.close()
             raise
+
+    def _begun(self, session: Session, begin: Callable[[], tuple[str, int]]) -> tuple[str, int]:
+        """Begin a snapshot, before which no XA transaction is prepared; return its position."""
+        commits = self._check_prepared(session)
+        position = begin()
+        self._check_prepared(session, commits)
+        return position
 
     def _check_prepared(self, session: Session, before: str | None = None) -> str:
         """Raise NotYet while XA transactions are prepared: their changes are before it, and in no snapshot.
@@ -210,9 +219,11 @@ class SnapshotPoints:
         Return how many such commits have begun. before: how many had before the snapshot, if it has begun. One that is
         prepared at a snapshot was before it, still is after it, or its commit began between the two.
         """
-        [(_, commits)] = session.rows("show global status like 'Com_xa_commit'")
+        found = dict(session.rows("show global status like 'Com_xa_%'"))
+        # those of one phase are among the commits, and are never prepared
+        commits = str(found["Com_xa_commit"]) if int(found["Com_xa_prepare"]) else "none"
         if commits != (before or commits):
-            raise NotYet(f"{self._server.shown}: an XA transaction was committed while a snapshot began", _POLL_S)
+            raise NotYet(f"{self._server.shown}: an XA transaction was committed while a snapshot began", _XA_S)
         try:
             prepared = session.rows("xa recover")
         except EnvironmentFault:
@@ -220,13 +231,13 @@ class SnapshotPoints:
                 text = "our user may not see which XA transactions are prepared: changes of these would be lacking"
                 self._log.warning(text, remedy="grant xa_recover_admin on *.* to it")
             self._is_warned = True
-            return str(commits)
+            return commits
         if prepared:
             named = ", ".join(
                 repr(one.decode(errors="replace") if isinstance(one, bytes) else one) for *_, one in prepared
             )
             raise NotYet(f"{self._server.shown}: XA transactions are prepared, and not committed: {named}", _XA_S)
-        return str(commits)
+        return commits
 
     def _check_server(self, session: Session) -> None:
         """Raise SourceAway where the address leads to another server than the one whose log is read."""
@@ -242,8 +253,12 @@ class SnapshotPoints:
                 self._lock_tables(locking)
             except (EnvironmentFault, SourceAway) as error:
                 _lock_all(locking, error)
-            session.run(_BEGIN)
-            position = end_of_log(locking)
+
+            def begin() -> tuple[str, int]:
+                session.run(_BEGIN)
+                return end_of_log(locking)
+
+            position = self._begun(session, begin)
             locking.run("unlock tables")
         return position
 

@@ -23,7 +23,7 @@ from integrator.decode.lines.lines import Lines, RecordKeys
 from integrator.decode.lines.reading import LineReading
 from integrator.decode.lines.repeated import RepeatedMember
 from integrator.engine.arrays import Ints
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, SourceAway
 from integrator.librdkafka.blocks import Block, joined
 from integrator.librdkafka.cluster import cluster_of
 from integrator.librdkafka.consumer import Consumer
@@ -39,6 +39,8 @@ _FIRST = 100
 """Offsets that are inspected first for a record, to recognize its dialect."""
 _IDS: dict[tuple[str, str], tuple[float, str | None]] = {}
 """Of topics: until when it is known, and the topic's id."""
+_MISSING: dict[tuple[str, str], float] = {}
+"""Since when topics are not there: a broker that has just started may not know one."""
 _BEFORE = 8
 """Offsets in which the record before a range is searched for: marks of transactions have offsets, too."""
 
@@ -180,6 +182,10 @@ class SliceFile(File):
         if key not in _IDS or now > _IDS[key][0]:
             with faults.explained(self._brokers):
                 topic = cluster_of(self.properties).topics([self.stream.topic])[self.stream.topic]
+            if topic is not None:
+                _MISSING.pop(key, None)
+            elif now < _MISSING.setdefault(key, now) + TOPICS_S:
+                raise SourceAway(f"{self.stream.topic}: a broker does not know the topic; it is asked for again")
             _IDS[key] = now + TOPICS_S, None if topic is None else topic.id
         is_lost = _IDS[key][1] != self.stream.id
         if is_lost:

@@ -128,8 +128,15 @@ class Captured:
 
     def condition(self, key: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         """Return the condition that a row is one of those whose values of the key are given as text."""
-        values = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+        values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
         return f"({', '.join(map(quoted, key))}) in ({values})"
+
+
+def _literal(text: str) -> str:
+    """Return a text as a condition has it: without a semicolon, which would begin another statement."""
+    if ";" not in text:
+        return literal(text)
+    return "E'" + text.replace("\\", "\\\\").replace("'", "''").replace(";", r"\x3b") + "'"
 
 
 _TRIES = 5
