@@ -270,6 +270,8 @@ class Session:
         if query.startswith("show binlog events"):
             [before] = [one.before for one in server.files if one.name == values[0]]
             return [("", 4, "Gtid_list" if server.is_mariadb else "Previous_gtids", 1, 100, before)]
+        if "gtid_slave_pos" in query:
+            return [(server.executed, "", 1)]
         return [("" if "purged" in query else server.executed if "gtid" in query else "7",)]
 
 
