@@ -200,3 +200,4 @@ def test_the_end_of_a_file_is_known_that_is_too_large_for_a_position(server, dat
         assert settings.end_of_log(session)[0] != end[0]
         assert dump.is_last(session, *end)
         assert not dump.is_last(session, end[0], end[1] - 31)
+        assert not dump.is_last(session, "log.999999", end[1])  # it was removed, and nobody knows what it had

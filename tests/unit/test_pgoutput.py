@@ -32,6 +32,7 @@ from integrator.sources.capture import frames
 from integrator.sources.capture.definitions import Definition, Definitions, is_wanted, with_forms
 from integrator.sources.capture.record import Record
 from integrator.sources.postgres import identity
+from integrator.sources.postgres.catalogue import Captured
 from integrator.sources.postgres.slot import Names, Slot, check_slot
 from integrator.sources.postgres.source import Postgres
 from integrator.sources.spool import Spool
@@ -412,3 +413,9 @@ def test_numbers_of_mysql_always_have_a_form(dialect, expected):
     assert table.column("v").type == expected
     [table] = with_forms(known.tables(), "null")
     assert table.column("v").nullable == (dialect == "postgres")
+
+
+def test_a_condition_on_keys_is_one_statement_whatever_the_keys_are():
+    """A semicolon would begin another one, and is refused of users."""
+    table = Captured(Relation(1, "public", "t", "d", ()), whole=False, partitioned=False)
+    assert table.condition(["k"], [["a;b'\\"], ["c'"]]) == "(\"k\") in ((E'a\\x3bb''\\\\'), ('c'''))"

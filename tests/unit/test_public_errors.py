@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from integrator.errors import DataError, IntegratorError, ProcessLate, PublicDataError, from_wire
+from integrator.errors import DataError, IntegratorError, ProcessLate, PublicDataError, TooManyRejected, from_wire
 from integrator.run.seen import failure
 from integrator.run.seen.failures import Failures
 from integrator.run.seen.observer import Observer
@@ -61,7 +61,7 @@ def test_which_texts_have_values_is_known_where_they_are_made(dialect, lines, pu
     assert failure.read(tmp_path).has_values != public
 
 
-@pytest.mark.parametrize("kind", [DataError, PublicDataError, ProcessLate])
+@pytest.mark.parametrize("kind", [DataError, PublicDataError, TooManyRejected, ProcessLate])
 def test_an_error_that_crosses_is_of_the_same_class(kind):
     found = from_wire(f"a trace: {kind('x').to_wire()} at y")
     assert (type(found), str(found)) == (kind, "x")
