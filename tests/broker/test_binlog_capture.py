@@ -147,8 +147,8 @@ def test_a_first_snapshot_that_is_broken_off_on_a_quiet_server(
     database("create table b (id int primary key); insert into b values (1), (2)")
     path, end = channel(), ReadTables.note_read
 
-    def breaks(rows, tables):
-        end(rows, tables)
+    def breaks(*of):
+        end(*of)
         raise KilledError
 
     with monkeypatch.context() as patched:
