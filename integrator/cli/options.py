@@ -44,7 +44,10 @@ def plan_of(
 
 
 def channel_of(context: typer.Context, channel: str) -> Channel:
-    """Return what a file says, where nothing is asked for what it names. Raises ConfigurationError."""
+    """Return the channel of a file as it is written: neither its source nor its state is read.
+
+    Raises ConfigurationError.
+    """
     from integrator.channel import load
     from integrator.decode.dialects import CHOSEN
 

@@ -22,6 +22,7 @@ from integrator.librdkafka.fetching import Range, ReadFault
 from integrator.names.numbers import counted
 
 Offsets: TypeAlias = "dict[tuple[str, int], int]"
+GREW = "the topic has other partitions than when it began to be read, and keys may be in others: compare again"
 _AT_ONCE = 2_000
 _PREFIX_BYTES = 5
 """Confluent's prefix of keys with a schema, whose id may be that of another version."""

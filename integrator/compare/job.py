@@ -14,7 +14,7 @@ from integrator import registration
 from integrator.compare import rounds
 from integrator.compare.as_messages import AsMessages, Taken
 from integrator.compare.at_table import Positions, TableRows, Wanted
-from integrator.compare.at_topic import NotComparable, Offsets, Topics
+from integrator.compare.at_topic import GREW, NotComparable, Offsets, Topics
 from integrator.compare.messages import Documents
 from integrator.compare.repair import Repair, repairs
 from integrator.compare.results import TableResult
@@ -34,7 +34,6 @@ from integrator.sources.capture.source import CapturedSource
 _ROUNDS = 5
 """So often keys that changed meanwhile are inspected again."""
 _UNREAD = "its rows were not read yet, or are being read: compare when its snapshot is done"
-_GREW = "its topic has more partitions than when it began to be read, and keys may be in others: compare again"
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class Comparison:
             self._settle(topics, rows, (counts, ends), why)
             now = topics.partitions([*counts])
             grown = [one for one in self.found if now.get(one.result.topic) != counts[one.result.topic]]
-            why |= {one.result.table: _GREW for one in grown}
+            why |= {one.result.table: GREW for one in grown}
             self.found = [one for one in self.found if one not in grown]
         for found in self.found:
             found.result.position = self.points.shown(rows.last)

@@ -72,7 +72,7 @@ class Documents:
     def of(self, values: Sequence[bytes | None], place: str, *, are_rows: bool = True) -> list[list[Any] | None]:
         """Return the documents of each value; None of a tombstone. Raises DataError for what is none of the format's.
 
-        place: where they are, for errors. are_rows: else any JSON is taken, such as the number that is a key.
+        place: where they are, for errors. are_rows: whether they must be rows; else any JSON is taken.
         """
         texts = self._decoded(values, place) if self.layout.format.startswith("REGISTRY_") else values
         many, found = self.layout.bundling.mode != "ROW", list[list[Any] | None]()

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from integrator.compare.at_topic import Offsets, Topics, key_digest, ranges_of, values_of
+from integrator.compare.at_topic import GREW, Offsets, Topics, key_digest, ranges_of, values_of
 from integrator.compare.digests import NO_ROW, Digester, Records, Runs, digest_of, packed
 from integrator.compare.merging import Clear, merged_topics
 from integrator.compare.messages import CLEARED, GONE, NOTHING, SET, Documents, Effects, Row
@@ -29,7 +29,6 @@ _ROUNDS, _PAUSE_S, _SHOWN, _SAMPLED = 5, 1.0, 20, 1000
 _SETTLED = 100_000
 """So many keys that differ are read on, with their rows in memory; others stay as they were found."""
 _CLEARED = "a topic has truncates, whose place among messages of other partitions is not known"
-_GREW = "a topic has more partitions than when it began to be read, and keys may be in others: compare again"
 _FLATTENED = "__"
 """What begins the names of columns that Debezium's flattening adds, such as __deleted."""
 
@@ -190,7 +189,7 @@ class TopicPair:
                 break
         counts = self._topics.partitions([one.topic for one in self._sides])
         if any(counts.get(one.topic) != one.partitions for one in self._sides):
-            result.why = _GREW
+            result.why = GREW
             return
         self._named = {key: {} for key in open_}
         rows = [self._rows(side, open_) for side in self._sides]

@@ -56,6 +56,11 @@ class File:
         return tuple(File(path) for path in self.joined.paths) if self.joined else (self,)
 
     @property
+    def lost(self) -> int:
+        """How many records were deleted before they were read, which the source location accepts."""
+        return 0
+
+    @property
     def joint(self) -> Joint | None:
         """Which slices the lines are of, where they are those of several."""
         return self.joined.joint if self.joined else None

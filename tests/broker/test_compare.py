@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from integrator.compare import job
+from integrator.compare import at_topic, job
 from integrator.compare.at_table import TableRows
 from integrator.sources.capture import record as records
 from integrator.sources.spool import SPOOL
@@ -225,7 +225,7 @@ def test_what_begins_while_a_table_is_compared_is_no_difference(
         return real_settle(self, *of)
 
     monkeypatch.setattr(job.Comparison, "_settle", settle)
-    assert compare(code=2)["t"]["why"] == job._GREW
+    assert compare(code=2)["t"]["why"] == at_topic.GREW
 
 
 def changing(run, ending):

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from integrator.compare import pairs
+from integrator.compare import at_topic, pairs
 from integrator.compare.at_topic import Topics
 from integrator.compare.pairs import TopicPair
 from tests.parts.in_process import command
@@ -190,4 +190,4 @@ def test_what_comes_while_both_are_read_on_is_not_passed_over(during, what):
             more[during.names[1]].result(30)
 
     found = during.found(then)
-    assert found.why == {"truncate": pairs._CLEARED, "partition": pairs._GREW}[what]
+    assert found.why == {"truncate": pairs._CLEARED, "partition": at_topic.GREW}[what]

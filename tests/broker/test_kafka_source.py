@@ -15,6 +15,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
+from structlog.testing import capture_logs
 
 from integrator import plan
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault, SourceAway
@@ -283,8 +284,11 @@ def test_ranges_that_were_taken_may_be_lost_too(ends, integrate_once, real_broke
     ends.send(range(101, 104), partition=0)
     with pytest.raises(EnvironmentFault, match="lost_records: earliest"):
         integrate_once(channel)
-    integrate_once(ends.write(more=", lost_records: earliest"))
+    with capture_logs() as logs:
+        integrate_once(ends.write(more=", lost_records: earliest"))
     assert sorted(ends.sent()) == [101, 102, 103]
+    warnings = [one["warnings"] for one in logs if one["event"] == "cycle synced" and one.get("warnings")]
+    assert warnings == [{"records lost: deleted before they were read": 10}]
 
 
 def test_topics_that_are_not_there_and_those_that_are_sent_to_are_errors(ends, integrate_once):

@@ -98,6 +98,7 @@ class _Task:
         self._last: tuple[int, OpenTransaction] | None = None
         self._rows, self._place, self._resumed = 0, 0, 0
         self._counters = CycleCounters()
+        self._file: File | None = None
         self._pairs: UpdatePairs | None = None
         self._of_run, self._sources = dict[str, PositionRange](), dict[str, Source]()
         """The positions of the file, or of those that are read as one, by stream."""
@@ -159,6 +160,7 @@ class _Task:
         self._rows, self._place, self._counters = 0, 0, CycleCounters()
         self._resumed = self._checkpoint.waiting if deferred else 0
         self._transactions.begin()
+        self._file = file
         if self._rejects is not None:
             self._rejects.begin(file)
         self._of_run, self._sources = {}, {}
@@ -201,6 +203,8 @@ class _Task:
         """Yield the dead letters of a file, or of files that were read as one, and their summary."""
         rejected = yield from self._rejected(runs[-1])
         yield from self._transactions.rows()
+        if self._file is not None and (lost := self._file.lost):
+            self._counters.coerced("records lost: deleted before they were read", lost)
         self._last = (runs[-1].ordinal, ends[runs[-1].stream])
         streams = {}
         for run in runs:

@@ -49,7 +49,8 @@ _UUID_AT, _NUMBERS_AT, _SEQUENCE_AT, _COMMITTED_AT, _COMMITTED_BYTES = 1, 17, 34
 """In a GTID of MySQL: after flags and UUID its number, then a type and two numbers, the second in the log's order; and
 when it was committed, in microseconds since 1970, whose highest bit is set where more follows."""
 _HEADER = struct.Struct("<IBIIIH")
-_FILE_SHIFT, _AT_SHIFT = 38, 3
+_FILE_SHIFT, _AT_SHIFT, _NUMBER_BITS = 38, 3, 25
+"""A position has 63 bits: those of the file's number, of an offset, and the lowest ones."""
 _HOW_COMPRESSED, _ZSTD, _NOT_COMPRESSED, _SIZE_AT = 2, 0, 255, 9
 """Fields of what is compressed, and how it may be."""
 _LOADS_BYTES = 13
@@ -70,9 +71,10 @@ def position_of(file: str, at: int, onward: int = 0) -> int:
     number = file.rpartition(".")[2]
     if not number.isdecimal():
         raise EnvironmentFault(f"the log's file {file} has no number at its end")
-    if at >> _FILE_SHIFT - _AT_SHIFT:
+    if at >> _FILE_SHIFT - _AT_SHIFT or int(number) + onward >> _NUMBER_BITS:
         raise EnvironmentFault(
-            f"the log's file {file} is larger than 32 GiB, and positions beyond that are not followed"
+            f"the log's file {file} is larger than 32 GiB, or its number above {(1 << _NUMBER_BITS) - 1}: positions "
+            "beyond that are not followed"
         )
     return int(number) + onward << _FILE_SHIFT | at << _AT_SHIFT
 

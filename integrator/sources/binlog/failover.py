@@ -37,7 +37,7 @@ def executed_at(session: Session, number: int, file: str, offset: int) -> Gtids 
     Raises SourceAway.
     """
     with suppress(EnvironmentFault):
-        found = _before(session, file)  # which does not say what was executed, and never logged, as after a restore
+        found = _before(session, file)  # which does not list what a restore brought
         if found.is_mariadb:
             logged, found = found, _restored(session)  # the latest ones are the last
             found.update(logged)
@@ -192,7 +192,7 @@ def _executed(session: Session) -> Gtids:
 def _restored(session: Session) -> Gtids:
     """Return what a server of MariaDB has of domains of which its log has nothing, as after a restore.
 
-    Nothing of one that does not log what it replicates: there that could be any.
+    The set is empty for a server that does not log what it replicates: its log may lack anything.
     """
     [(logged, applied, logs)] = session.rows(
         "select @@global.gtid_binlog_state, @@global.gtid_slave_pos, @@global.log_slave_updates"

@@ -4,9 +4,9 @@ MySQL's set has, of each source, a UUID or UUID:TAG, the intervals of its number
 (https://dev.mysql.com/doc/refman/8.4/en/replication-gtids-concepts.html). MariaDB has DOMAIN-SERVER-NUMBER, and numbers
 ascend: a set has the last one of each server in each domain (https://mariadb.com/kb/en/gtid/), as gtid_binlog_state.
 Here a source is what is before the number. MariaDB's have the second of the last transaction, too, after an @: servers
-without a common history have the same numbers there. A set of what was captured there knows where it began in each
-domain, by the number of a server 0, which does not exist: what servers that the set does not have wrote up to there is
-in it, and what they wrote later is not.
+without a common history have the same numbers there. A set of captured
+transactions of MariaDB records where it began in each domain, as the number of a server 0, which does not exist: those
+of servers that the set does not have count as captured up to that number only.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _BEGIN = "-0"
+"""Of the server 0, after the domain."""
 _SHOWN = 12
 """So many intervals of a set are named in a message."""
 

@@ -28,8 +28,8 @@ class ReadTables:
     def note_read(self, tables: Sequence[Captured], behind: Collection[str] = ()) -> None:
         """Record that the rows of tables were read, or are not wanted: changes from now on are.
 
-        behind: tables of which not all were: what their topics lacked before, they lack. A table that had another name
-        has this one alone: should it have the other one again, its rows are read again.
+        behind: tables that were read in part, or without a truncate: their topics still lack what they lacked. A table
+        that had another name has this one alone: should it have the other one again, its rows are read again.
         """
         record, names = self.record, {one.relation.oid: one.name for one in tables}
         read = {name: oid for name, oid in record.read.items() if names.get(oid, name) == name}

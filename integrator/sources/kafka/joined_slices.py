@@ -36,6 +36,11 @@ class JoinedSlices(File):
         return self.slices[0].container
 
     @property
+    def lost(self) -> int:
+        """How many offsets of all of them had no records any more."""
+        return sum(one.lost for one in self.slices)
+
+    @property
     def parts(self) -> tuple[File, ...]:
         """The ranges."""
         return self.slices

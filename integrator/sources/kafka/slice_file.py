@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import structlog
 
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.contract import File, Reading
@@ -49,8 +48,9 @@ _BEFORE = 8
 class SliceFile(File):
     """A range of a partition. properties: librdkafka's. stream: the partition, with the topic's id.
 
-    encoding: how its records are encoded. records: those of the range, where they were read already. accepts_loss: of
-    records that were deleted since the range was taken.
+    encoding: how its records are encoded. records: those of the range, where they were read already. accepts_loss:
+    whether records may have been deleted since the range was taken. lost_from: how many of these there are, by the
+    first of their offsets.
     """
 
     stream: Stream = field(default_factory=lambda: Stream("", "", 0))
@@ -59,6 +59,12 @@ class SliceFile(File):
     encoding: TopicEncoding = field(default_factory=TopicEncoding, repr=False)
     records: tuple[Block, ...] | None = None
     accepts_loss: bool = False
+    lost_from: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> int:
+        """How many offsets had no records any more."""
+        return sum(self.lost_from.values())
 
     @property
     def container(self) -> str:
@@ -162,7 +168,8 @@ class SliceFile(File):
         """Yield the records of `wanted`; all that the range has, where they were read already. Raises ReadFault."""
         if self.records is not None:
             yield from self.records
-        while self.records is None and wanted.begin < wanted.end and not self.is_lost:
+            return
+        while wanted.begin < wanted.end and not self.is_lost:
             try:
                 with _consumer(self.properties) as consumer:
                     yield from consumer.read(wanted, headers=headers)
@@ -171,7 +178,7 @@ class SliceFile(File):
                 if fault.reason != "overtaken" or not self.accepts_loss:
                     raise
                 wanted = replace(wanted, begin=min(fault.low, wanted.end))
-                self._log_lost(fault.offset, wanted.begin)
+                self.lost_from[fault.offset] = wanted.begin - fault.offset
 
     @cached_property
     def is_lost(self) -> bool:
@@ -189,11 +196,8 @@ class SliceFile(File):
             _IDS[key] = now + TOPICS_S, None if topic is None else topic.id
         is_lost = _IDS[key][1] != self.stream.id
         if is_lost:
-            self._log_lost(self.range.begin, self.range.end)
+            self.lost_from[self.range.begin] = self.range.end - self.range.begin
         return is_lost
-
-    def _log_lost(self, begin: int, end: int) -> None:
-        structlog.get_logger().warning("records lost", partition=self.stream.place, begin=begin, end=end)
 
     def _before(self) -> Block | None:
         """Return the record before the range, which only shows what its first record repeats; None where it is gone."""
